@@ -1,0 +1,119 @@
+"""A shell script as the shell editor sees it: simple commands, where they stand, arrays, here-documents. Does not know how it was parsed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One shell word with its quotes as written; `text[start:end] == raw`."""
+
+    start: int
+    end: int
+    raw: str
+
+    @property
+    def plain(self) -> str:
+        """The word without the quotes around it; expansions stay as written."""
+        raw = self.raw
+        if len(raw) >= 2 and raw[0] == raw[-1] and raw[0] in "'\"" and raw[0] not in raw[1:-1]:
+            return raw[1:-1]
+        return raw
+
+    @property
+    def base(self) -> str:
+        """The last path component of the plain word: `/usr/bin/srun` is `srun`."""
+        return self.plain.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`NAME=value` or `NAME+=value` as a word; `value` spans what stands behind the sign."""
+
+    name: str
+    start: int
+    end: int
+    value: Word
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command: assignments in front, then words. `context` names what encloses it, outermost first.
+
+    A context is `function`, `if`, `loop`, `case`, `group`, `subshell`, `substitution`, `and-or` or `pipeline`; `statement` is
+    the index of the top-level statement that holds the command.
+    """
+
+    start: int
+    end: int
+    assigns: tuple[Assign, ...]
+    words: tuple[Word, ...]
+    context: tuple[str, ...]
+    statement: int
+
+    @property
+    def name(self) -> str:
+        """The base name of the command word, or an empty string for bare assignments."""
+        return self.words[0].base if self.words else ""
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it may not run when the script runs: inside a branch, a loop, a list or a subshell of its own."""
+        return any(c in {"if", "loop", "case", "subshell", "substitution", "and-or", "pipeline"} for c in self.context)
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`NAME=( words )`: launch scripts keep the arguments of the training program in these."""
+
+    name: str
+    start: int
+    end: int
+    words: tuple[Word, ...]
+    statement: int
+
+
+@dataclass(frozen=True, slots=True)
+class HereDoc:
+    """The body of a here-document, `text[start:end]`, and the command that reads it."""
+
+    start: int
+    end: int
+    quoted: bool
+    reader: str
+
+
+@dataclass(slots=True)
+class Script:
+    """What a parser found. `statements` are the (start, end) of the top-level statements in order."""
+
+    text: str
+    commands: list[Command] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
+    heredocs: list[HereDoc] = field(default_factory=list)
+    comments: list[tuple[int, int]] = field(default_factory=list)
+    statements: list[tuple[int, int]] = field(default_factory=list)
+
+
+class ShellSyntaxError(ValueError):
+    """The text is no shell script that the parser understands; `offset` says where."""
+
+    def __init__(self, why: str, offset: int) -> None:
+        super().__init__(why)
+        self.why = why
+        self.offset = offset
+
+
+# NCCL_DEBUG=INFO   PATHS+=:/opt/bin   ARGS[3]=x
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\n]*\])?(\+?=)")
+
+
+def as_assign(word: Word) -> Assign | None:
+    """The assignment that a word is, if it is one (an element of an array is none)."""
+    m = ASSIGNMENT.match(word.raw)
+    if m is None or m.group(2):
+        return None
+    return Assign(m.group(1), word.start, word.end, Word(word.start + m.end(), word.end, word.raw[m.end() :]), m.group(3) == "+=")

@@ -1,0 +1,71 @@
+"""Cleans a raw line: terminal codes, carriage returns and prefixes come off, with a map back to raw columns.
+
+Only here and in `origin` is a raw line changed. Knows no block structure and no failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..model import Line
+from .origin import read_origin
+
+LONGEST_LINE = 64_000
+# ESC[36m, ESC]633;C BEL, and their textual remains in cloud logs: #033[1;36m
+_CODES = re.compile(r"(?:\x1b|#033|\\x1b|\\u001b)\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_=>]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def clean_line(raw: str) -> str:
+    """The text of a raw line without codes and prefixes."""
+    return make_line(raw, 0, 1).text
+
+
+def make_line(raw: str, file: int, number: int, first_column: int = 0, whole: str | None = None) -> Line:
+    """The cleaned line; `raw` may be the part of `whole` that begins at `first_column` (behind a carriage return)."""
+    text, columns = _without_codes(raw[:LONGEST_LINE])
+    at, origin, time = read_origin(text)
+    end = len(text.rstrip("\r\n "))
+    kept: tuple[int, ...] | range
+    if isinstance(columns, range):
+        kept = range(first_column + at, first_column + max(at, end))
+    else:
+        kept = tuple(first_column + c for c in columns[at:end])
+    return Line(
+        file, number, whole if whole is not None else raw.rstrip("\r"), text[at:end], kept, origin,
+        time[0] if time else None, bool(time and time[1]),
+    )  # fmt: skip
+
+
+def segments(raw: str) -> Iterator[tuple[int, str]]:
+    """The parts of a raw line between carriage returns, each with its first column: what a terminal showed one after the other."""
+    raw = raw.rstrip("\r")
+    if "\r" not in raw:
+        yield 0, raw
+        return
+    at = 0
+    for part in raw.split("\r"):
+        if part:
+            yield at, part
+        at += len(part) + 1
+
+
+def _without_codes(raw: str) -> tuple[str, list[int] | range]:
+    if "\x1b" not in raw and "#033" not in raw and "\\x1b" not in raw and "\\u001b" not in raw and not _CONTROL.search(raw):
+        return raw, range(len(raw))
+    kept: list[str] = []
+    columns: list[int] = []
+    at = 0
+    for m in _CODES.finditer(raw):
+        _keep(raw, at, m.start(), kept, columns)
+        at = m.end()
+    _keep(raw, at, len(raw), kept, columns)
+    return "".join(kept), columns
+
+
+def _keep(raw: str, start: int, end: int, kept: list[str], columns: list[int]) -> None:
+    for i in range(start, end):
+        if not _CONTROL.match(raw[i]):
+            kept.append(raw[i])
+            columns.append(i)

@@ -68,22 +68,17 @@ class _Scanner:
                 self.script.statements[-1] = (start, self.trimmed(start))
 
     def and_or(self) -> None:
-        first = len(self.script.commands)
         self.pipeline()
-        several = False
         while True:
             self.blanks()
             if not self.t.startswith(("&&", "||"), self.at):
-                break
-            several = True
+                return
             self.at += 2
             self.gap()
             # Only what stands behind && or || may be skipped.
             self.context.append("and-or")
             self.pipeline()
             self.context.pop()
-        if several and first == len(self.script.commands):
-            return
 
     def pipeline(self) -> None:
         while (word := self.peek_word()) in {"!", "time"}:
@@ -406,7 +401,7 @@ class _Scanner:
                     continue
                 break
             if c == "\\":
-                self.at += 2
+                self.at += 3 if self.continues_with_cr() else 2
             elif c == "'":
                 self.quoted("'")
             elif c == '"':
@@ -535,10 +530,13 @@ class _Scanner:
                 self.at += 1
             elif self.t.startswith("\\\n", self.at):
                 self.at += 2
-            elif self.t.startswith("\\ \n", self.at) and self.script.text[self.at + 1] == "\r":
+            elif self.continues_with_cr():
                 self.at += 3
             else:
                 return
+
+    def continues_with_cr(self) -> bool:
+        return self.t.startswith("\\ \n", self.at) and self.script.text[self.at + 1] == "\r"
 
     def gap(self) -> None:
         """Step over blanks, newlines and comments."""

@@ -1,0 +1,59 @@
+"""Sends a setting to the editor of a file's kind and checks what comes back. Knows no grammar itself."""
+
+from __future__ import annotations
+
+import re
+
+from firstfault.launch import python_environ, python_timeout, shell_edit
+from firstfault.launch.edit import EditRefused, Replacement, SettingLike, TextEdit, Wanted, to_text_edits
+from firstfault.launch.kinds import Kind, detect_kind
+
+# NCCL_DEBUG
+_ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
+
+
+def edits_for(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
+    """The edits that make a setting hold in a launch file, in document order; an empty list where it already holds.
+
+    Raises `EditRefused` with the reason where the file is left alone.
+    """
+    wanted = _normal(setting)
+    kind = _kind_of(path, text)
+    return to_text_edits(text, _replacements(wanted, text, path, kind))
+
+
+def remove_edits(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
+    """The edits that take a setting out again: only whole assignments with exactly this value (any value where it is empty)."""
+    wanted = _normal(setting)
+    kind = _kind_of(path, text)
+    if kind is Kind.SHELL and wanted.kind == "env":
+        return to_text_edits(text, shell_edit.removal_replacements(wanted, text, path))
+    if kind is Kind.PYTHON and wanted.kind == "env":
+        return to_text_edits(text, python_environ.removal_replacements(wanted, text, path))
+    raise EditRefused(f"{wanted.name} is not removed", reason=f"removing a {wanted.kind} from a {kind.value} file is not supported", where=path)
+
+
+def _replacements(wanted: Wanted, text: str, path: str, kind: Kind) -> list[Replacement]:
+    if kind is Kind.SHELL and wanted.kind == "env":
+        return shell_edit.env_replacements(wanted, text, path)
+    if kind is Kind.PYTHON and wanted.kind == "env":
+        return python_environ.environ_replacements(wanted, text, path)
+    if kind is Kind.PYTHON and wanted.kind == "timeout":
+        return python_timeout.timeout_replacements(wanted, text, path)
+    raise EditRefused(f"{wanted.name} is not set", reason=f"a {kind.value} file cannot carry a {wanted.kind}", where=path)
+
+
+def _normal(setting: SettingLike) -> Wanted:
+    kind = setting.kind
+    if kind == "timeout" and _ENV_NAME.match(setting.name):
+        kind = "env"
+    if kind == "timeout" and setting.name.startswith("--"):
+        kind = "flag"
+    return Wanted(kind, setting.name, setting.value)
+
+
+def _kind_of(path: str, text: str) -> Kind:
+    kind = detect_kind(path, text)
+    if kind is None:
+        raise EditRefused("the file is not edited", reason="it is no launch file of a known kind", where=path)
+    return kind

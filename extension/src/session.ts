@@ -1,0 +1,189 @@
+// Owns the life of the server: one process, started, stopped and restarted one step at a time. Knows no command.
+import path from "node:path";
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  RevealOutputChannelOn,
+  State,
+  TransportKind,
+  type ErrorHandler,
+  type LanguageClientOptions,
+} from "vscode-languageclient/node";
+
+import { isEnabled, maxSyncBytes, SELECTOR } from "./documents";
+import { findInterpreter, NoInterpreter, type Interpreter } from "./interpreter";
+import { LargeLogs } from "./large-logs";
+import { StatusNotification, type InitializationOptions, type Request } from "./protocol";
+import type { Status } from "./status";
+
+const CRASHES_BEFORE_GIVING_UP = 4;
+const CRASH_WINDOW_MS = 3 * 60_000;
+
+/** The server does not run; the reason was already shown. */
+export class NotRunning extends Error {}
+
+/** A language client that can be restarted while requests wait for it. */
+export class Session implements vscode.Disposable {
+  private client: LanguageClient | undefined;
+  private queue: Promise<void> = Promise.resolve();
+  private readonly crashes: number[] = [];
+  private told = false;
+  private failure = "";
+
+  constructor(
+    private readonly folder: string,
+    private readonly log: vscode.LogOutputChannel,
+    private readonly status: Status,
+  ) {}
+
+  /** Starts the server unless it runs. `loud` shows a failure again that was shown before. */
+  async start({ loud = false } = {}): Promise<void> {
+    if (loud) this.told = false;
+    await this.enqueue(async () => {
+      if (this.client === undefined) await this.launch();
+    });
+  }
+
+  /** Stops the server and starts it again, also after settings or trust changed. */
+  async restart(): Promise<void> {
+    this.told = false;
+    await this.enqueue(async () => {
+      await this.shutdown();
+      await this.launch();
+    });
+  }
+
+  /** Sends a request, after starting the server if need be. Throws NotRunning when it cannot be started. */
+  async request<P, R>(request: Request<P, R>, params: P, token?: vscode.CancellationToken): Promise<R> {
+    await this.start({ loud: true });
+    if (this.client === undefined) throw new NotRunning(this.failure);
+    return this.client.sendRequest<R>(request.method, params, token);
+  }
+
+  dispose(): Promise<void> {
+    return this.enqueue(() => this.shutdown());
+  }
+
+  private enqueue(step: () => Promise<void>): Promise<void> {
+    this.queue = this.queue.then(step, step);
+    return this.queue;
+  }
+
+  private async launch(): Promise<void> {
+    this.status.starting();
+    let interpreter: Interpreter;
+    try {
+      interpreter = await findInterpreter(this.folder);
+    } catch (error) {
+      if (!(error instanceof NoInterpreter)) throw error;
+      this.report(error.message, vscode.l10n.t("no Python 3.10 or newer was found"));
+      return;
+    }
+    const python = `Python ${interpreter.version}: ${[interpreter.command, ...interpreter.args].join(" ")} (${interpreter.origin})`;
+    this.log.info(`Starting the server with ${python}`);
+    const client = this.createClient(interpreter);
+    try {
+      await client.start();
+    } catch (error) {
+      this.log.error(error instanceof Error ? error : String(error));
+      await client.dispose().catch(() => undefined);
+      this.report(
+        vscode.l10n.t("The FirstFault server did not start with {0}. The log says why.", python),
+        vscode.l10n.t("the server did not start"),
+      );
+      return;
+    }
+    this.client = client;
+    this.status.running(python);
+  }
+
+  private createClient(interpreter: Interpreter): LanguageClient {
+    const large = new LargeLogs(this.log);
+    const options: LanguageClientOptions = {
+      documentSelector: SELECTOR,
+      diagnosticCollectionName: "firstfault",
+      outputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationOptions: { trusted: vscode.workspace.isTrusted, maxSyncBytes: maxSyncBytes() } satisfies InitializationOptions,
+      initializationFailedHandler: () => false,
+      errorHandler: this.errorHandler(),
+      diagnosticPullOptions: { onChange: true, onSave: false, onTabs: false, filter: (document) => !isEnabled(document.uri) },
+      middleware: large.middleware(),
+    };
+    const client = new LanguageClient(
+      "firstfault",
+      "FirstFault",
+      {
+        command: interpreter.command,
+        // Isolated, so that a file of the user called regex.py cannot be imported; UTF-8, whatever the locale of the cluster says.
+        args: [...interpreter.args, "-I", "-X", "utf8", path.join(this.folder, "server", "main.py")],
+        transport: TransportKind.stdio,
+        options: { cwd: this.folder },
+      },
+      options,
+    );
+    large.client = client;
+    client.onNotification(StatusNotification, (status) => {
+      this.status.update(status);
+    });
+    client.onDidChangeState(({ newState }) => {
+      if (newState === State.Starting) this.status.starting();
+      if (newState === State.Running) this.status.running(`Python ${interpreter.version}: ${interpreter.command} (${interpreter.origin})`);
+    });
+    return client;
+  }
+
+  /** Restarts a crashed server without a word the first times, and tells once when it keeps crashing. */
+  private errorHandler(): ErrorHandler {
+    return {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        const now = Date.now();
+        this.crashes.push(now);
+        while (this.crashes[0] !== undefined && now - this.crashes[0] > CRASH_WINDOW_MS) this.crashes.shift();
+        if (this.crashes.length < CRASHES_BEFORE_GIVING_UP) {
+          this.log.warn("The server ended by itself and is started again.");
+          return { action: CloseAction.Restart, handled: true };
+        }
+        this.crashes.length = 0;
+        const dead = this.client;
+        this.client = undefined;
+        void dead?.dispose().catch(() => undefined);
+        this.told = false;
+        this.report(
+          vscode.l10n.t("The FirstFault server ended {0} times within three minutes and stays off. The log says why.", CRASHES_BEFORE_GIVING_UP),
+          vscode.l10n.t("the server keeps ending"),
+        );
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    };
+  }
+
+  private async shutdown(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    if (client === undefined) return;
+    try {
+      await client.dispose(5_000);
+    } catch (error) {
+      this.log.warn(`The server did not end as asked: ${String(error)}`);
+    }
+  }
+
+  /** Shows one message, once until the next explicit command; the log and the status item keep it. */
+  private report(message: string, short: string): void {
+    this.failure = message;
+    this.log.error(message);
+    this.status.failed(short);
+    if (this.told) return;
+    this.told = true;
+    const settings = vscode.l10n.t("Open Settings");
+    const logs = vscode.l10n.t("Show Logs");
+    void vscode.window.showErrorMessage(message, settings, logs).then((choice) => {
+      if (choice === settings) void vscode.commands.executeCommand("workbench.action.openSettings", "firstfault.interpreter");
+      if (choice === logs) this.log.show();
+    });
+  }
+}

@@ -1,0 +1,79 @@
+"""The one seam between the protocol and the diagnosis: loads the engine when it is first needed. Knows no editor.
+
+A test gives `create_server` another object with these methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..model import Diagnosis, Report
+
+if TYPE_CHECKING:
+    from ..knowledge.library import Library
+
+
+class Engine(Protocol):
+    """What the server asks of the engine. Every method may be called from a worker thread."""
+
+    def diagnose(
+        self,
+        paths: Sequence[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Diagnosis:
+        """Diagnose files and folders on disk; `progress` gets (bytes done, bytes in all). Raises InputError."""
+
+    def diagnose_text(self, text: str, name: str) -> Diagnosis:
+        """Diagnose a text; its lines are reported under the file name `name`."""
+
+    def to_dict(self, report: Report) -> dict[str, Any]:
+        """The JSON form of a report."""
+
+    def markdown(self, report: Report) -> str:
+        """A report as Markdown."""
+
+    def library(self) -> Library:
+        """All pages. Raises PageError."""
+
+
+class BundledEngine:
+    """The engine of this package, imported at the first call so that `initialize` does not wait for it."""
+
+    def diagnose(
+        self,
+        paths: Sequence[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Diagnosis:
+        """Diagnose files and folders on disk. Raises InputError."""
+        from ..diagnose import diagnose
+
+        return diagnose(paths, progress=progress, cancelled=cancelled)
+
+    def diagnose_text(self, text: str, name: str) -> Diagnosis:
+        """Diagnose a text."""
+        from ..diagnose import diagnose_text
+
+        return diagnose_text(text, name)
+
+    def to_dict(self, report: Report) -> dict[str, Any]:
+        """The JSON form of a report."""
+        from ..report import to_dict
+
+        return to_dict(report)
+
+    def markdown(self, report: Report) -> str:
+        """A report as Markdown."""
+        from ..render.markdown import report_markdown
+
+        return report_markdown(report)
+
+    def library(self) -> Library:
+        """All pages. Raises PageError."""
+        from ..knowledge.library import load_library
+
+        return load_library()

@@ -1,0 +1,121 @@
+"""The seam to the launch files of a workspace: which there are, what to change in them. Knows no protocol and no log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..errors import FirstFaultError
+from ..launch import TextEdit, detect_kind, edits_for
+from ..model import Setting
+
+LARGEST_SCRIPT_BYTES = 512 * 1024
+MOST_FILES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One setting for one launch file. `edits` is empty where the setting holds already; `refusal` says why a file is left alone."""
+
+    setting: Setting
+    path: str
+    edits: tuple[TextEdit, ...]
+    text: str
+    refusal: str = ""
+
+
+class Launch(Protocol):
+    """What the server asks of the launch module. May be called from a worker thread."""
+
+    def candidates(self, folders: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+        """The launch files of workspace folders, the likeliest first."""
+
+    def is_launch_file(self, path: str, text: str) -> bool:
+        """Whether a file is one that starts a job."""
+
+    def edits(self, setting: Setting, text: str, path: str) -> list[TextEdit]:
+        """What to change so that a setting holds. Raises FirstFaultError where the file is to be left alone."""
+
+
+class BundledLaunch:
+    """The launch module of this package."""
+
+    def candidates(self, folders: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+        """The launch files of workspace folders, the likeliest first."""
+        from ..launch.candidates import find_candidates  # type: ignore[import-not-found,unused-ignore]
+
+        return [str(c.path) for folder in folders for c in find_candidates(folder)]
+
+    def is_launch_file(self, path: str, text: str) -> bool:
+        """Whether a file is one that starts a job."""
+        return detect_kind(path, text) is not None
+
+    def edits(self, setting: Setting, text: str, path: str) -> list[TextEdit]:
+        """What to change so that a setting holds."""
+        return edits_for(setting, text, path)
+
+
+def offers(launch: Launch, settings: Sequence[Setting], folders: Sequence[str], texts: Mapping[str, str]) -> list[Offer]:
+    """What can be offered: for each setting at most three files it changes; where none changes, the first that has or refuses it.
+
+    `texts` holds the open documents by path, whose content counts instead of the file's.
+    """
+    paths = launch.candidates(folders, texts)
+    out: list[Offer] = []
+    for setting in settings:
+        found: list[Offer] = []
+        other: list[Offer] = []
+        for path in paths:
+            offer = offer_of(launch, setting, path, texts.get(path))
+            if offer is not None:
+                (found if offer.edits else other).append(offer)
+            if len(found) == MOST_FILES:
+                break
+        # A file that holds the setting says more than one that cannot carry it.
+        out += found or sorted(other, key=lambda o: bool(o.refusal))[:1]
+    return out
+
+
+def offer_of(launch: Launch, setting: Setting, path: str, text: str | None) -> Offer | None:
+    """What a setting would change in one file; None when the file cannot be read or is too large to be a script."""
+    if text is None:
+        text = read_script(path)
+    if text is None or len(text) > LARGEST_SCRIPT_BYTES:
+        return None
+    try:
+        return Offer(setting, path, tuple(launch.edits(setting, text, path)), text)
+    except FirstFaultError as error:
+        return Offer(setting, path, (), text, f"{error.what}: {error.reason}" if error.reason else error.what)
+
+
+def read_script(path: str) -> str | None:
+    """The text of a script with its line ends; None when it cannot be read, is too large or is no UTF-8."""
+    try:
+        if os.path.getsize(path) > LARGEST_SCRIPT_BYTES:
+            return None
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def title_of(setting: Setting) -> str:
+    """What applying a setting does, as the beginning of a title."""
+    if setting.kind == "env":
+        return f"Set {setting.name}={setting.value}"
+    if setting.kind == "timeout":
+        return f"Raise the collective timeout to {setting.value}{' s' if setting.value.isdigit() else ''}"
+    return f"Pass {setting.name}{' ' + setting.value if setting.value else ''}"
+
+
+def line_to_copy(setting: Setting) -> str:
+    """A line that a person can put into a script by hand."""
+    if setting.kind == "env":
+        return f"export {setting.name}={setting.value}"
+    if setting.kind == "timeout":
+        seconds = setting.value if setting.value.isdigit() else None
+        value = f"timedelta(seconds={seconds})" if seconds else setting.value
+        return f"torch.distributed.init_process_group(timeout={value})"
+    return f"{setting.name} {setting.value}".strip()

@@ -1,0 +1,158 @@
+"""The project's own requests: diagnose, explain, failures. Knows no editor feature.
+
+Parameters arrive as plain data; whatever is wrong with them is told in four parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from ..errors import FirstFaultError, InputError
+from ..model import Diagnosis
+from .analysis import Analysis
+from .jobs import Cancelled, StopFlag
+from .protocol import RequestFailed
+from .session import Session
+from .status import verdict_in_brief
+
+DIAGNOSE = "firstfault/diagnose"
+EXPLAIN = "firstfault/explain"
+FAILURES = "firstfault/failures"
+
+Publish = Callable[[Analysis, Mapping[str, Analysis]], None]
+
+
+async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
+    """Diagnose a text, or a path on disk whose files then get diagnostics. Raises RequestFailed with the four-part message."""
+    data = params if isinstance(params, Mapping) else {}
+    text, path, title = data.get("text"), data.get("path"), data.get("title")
+    if isinstance(text, str):
+        return await _diagnose_text(session, text, title if isinstance(title, str) and title else "selection")
+    if not isinstance(path, str) or not path:
+        raise RequestFailed(
+            str(FirstFaultError("nothing to diagnose", reason="the request names neither text nor path", help="select lines or choose a file"))
+        )
+    path = os.path.expanduser(to_fs_path(path) or path if path.startswith("file:") else path)
+    stop = StopFlag()
+    token = data.get("workDoneToken")
+    progress = _Progress(session, token, os.path.basename(path) or path) if isinstance(token, (str, int)) else None
+    with session.status.busy(None, f"reading {os.path.basename(path)}") as busy:
+
+        def on_progress(done: int, whole: int) -> None:
+            busy(done, whole)
+            if progress is not None:
+                progress.report(done, whole)
+
+        try:
+            analysis, before = await session.diagnose_paths([path], stop, on_progress)
+        except asyncio.CancelledError:
+            stop.set()
+            session.status.send("idle", "cancelled")
+            raise
+        except Exception as error:
+            session.status.failed(None, error)
+            raise _failed(error, path) from error
+        finally:
+            if progress is not None:
+                progress.end()
+    session.status.send("idle", verdict_in_brief(analysis))
+    publish(analysis, before)
+    return _answer(session, analysis.diagnosis)
+
+
+def explain(session: Session, params: Any) -> dict[str, Any]:
+    """The page of a failure id. Raises RequestFailed when there is none."""
+    failure = params.get("id") if isinstance(params, Mapping) else None
+    try:
+        page = session.engine.library().page(str(failure))
+    except FirstFaultError as error:
+        raise RequestFailed(str(error)) from error
+    return {"id": page.id, "title": page.title, "markdown": page.markdown}
+
+
+def failures(session: Session, _: Any) -> dict[str, Any]:
+    """Every failure that has a page."""
+    try:
+        pages = session.engine.library().pages.values()
+    except FirstFaultError as error:
+        raise RequestFailed(str(error)) from error
+    return {
+        "failures": [
+            {"id": p.id, "title": p.title, "layer": p.layer, "role": p.role.value, "tags": list(p.tags)} for p in pages if not p.retired
+        ]
+    }
+
+
+async def _diagnose_text(session: Session, text: str, title: str) -> dict[str, Any]:
+    stop = StopFlag()
+
+    def work(_: StopFlag) -> Diagnosis:
+        return session.engine.diagnose_text(text, title)
+
+    with session.status.busy(None, f"reading {title}"):
+        try:
+            diagnosis = await session.workers.run(work, stop, long=False)
+        except Exception as error:
+            session.status.failed(None, error)
+            raise _failed(error, title) from error
+    session.status.send("idle", verdict_in_brief(Analysis(diagnosis, {}, {})))
+    return _answer(session, diagnosis)
+
+
+def _answer(session: Session, diagnosis: Diagnosis) -> dict[str, Any]:
+    report = diagnosis.report
+    return {
+        "report": session.engine.to_dict(report),
+        "markdown": session.engine.markdown(report),
+        "summary": report.incidents[0].summary if report.incidents else "No failure found.",
+        "incidents": len(report.incidents),
+    }
+
+
+def _failed(error: Exception, where: str) -> RequestFailed:
+    if isinstance(error, FirstFaultError):
+        return RequestFailed(str(error))
+    if isinstance(error, Cancelled):
+        return RequestFailed("cancelled", code=-32800)
+    if isinstance(error, OSError):
+        told = InputError(
+            f"cannot read {where}", reason=error.strerror or str(error), where=where, help="check that the path exists and may be read"
+        )
+        return RequestFailed(str(told))
+    told_bug = FirstFaultError(
+        "the diagnosis failed unexpectedly",
+        reason=f"{type(error).__name__}: {error}",
+        where=where,
+        help="run FirstFault: Show Logs and report it with the log's first lines",
+    )
+    return RequestFailed(str(told_bug))
+
+
+class _Progress:
+    """Work-done progress on the token a client sent along."""
+
+    def __init__(self, session: Session, token: str | int, title: str) -> None:
+        self._send = session.server.protocol.notify
+        self._token = token
+        self._percentage = 0
+        self._notify(types.WorkDoneProgressBegin(title=f"Reading {title}", cancellable=True, percentage=0))
+
+    def report(self, done: int, whole: int) -> None:
+        """Show how far it is, in whole percents."""
+        percentage = min(100, done * 100 // whole) if whole > 0 else 0
+        if percentage > self._percentage:
+            self._percentage = percentage
+            self._notify(types.WorkDoneProgressReport(percentage=percentage))
+
+    def end(self) -> None:
+        """Take the progress away."""
+        self._notify(types.WorkDoneProgressEnd())
+
+    def _notify(self, value: Any) -> None:
+        self._send(types.PROGRESS, types.ProgressParams(self._token, value))

@@ -1,0 +1,216 @@
+"""Turns the protocol on: connects each request to its function. The one place that registers features; holds none itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from .. import __version__
+from . import actions, commands, hover, lenses, requests
+from .analysis import Analysis, View
+from .diagnostics import diagnostics_of
+from .engine import BundledEngine, Engine
+from .launching import BundledLaunch, Launch
+from .protocol import FirstFaultProtocol, log_error, make_converter
+from .session import Session, path_key
+
+logger = logging.getLogger(__name__)
+
+
+class FirstFaultServer(LanguageServer):
+    """The language server: pygls's, with errors in the log instead of in the user's face."""
+
+    session: Session
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Write an error that no request waits for to the log."""
+        log_error(error, source)
+
+
+def create_server(engine: Engine | None = None, launch: Launch | None = None) -> FirstFaultServer:
+    """A server that is not connected yet. `engine` and `launch` stand in for the bundled ones in tests."""
+    server = FirstFaultServer(
+        "firstfault",
+        __version__,
+        text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+        protocol_cls=FirstFaultProtocol,
+        converter_factory=make_converter,
+    )
+    server.session = Session(server, engine or BundledEngine())
+    _register(server, server.session, launch or BundledLaunch())
+    return server
+
+
+def run(engine: Engine | None = None, launch: Launch | None = None) -> int:
+    """Serve over standard input and output until the client is gone. Returns the exit status.
+
+    The protocol gets the two streams for itself: anything else that is printed goes to standard error.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    server = create_server(engine, launch)
+    try:
+        server.start_io(stdin, stdout)
+    finally:
+        server.session.close()
+    return 0
+
+
+def _register(server: FirstFaultServer, session: Session, launch: Launch) -> None:
+    """Connect every feature."""
+
+    @server.feature(types.INITIALIZE)
+    def on_initialize(params: types.InitializeParams) -> None:
+        session.begin(params)
+        if session.client.pulls_diagnostics:
+            options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False, identifier="firstfault")
+            server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
+        kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(kinds, resolve_provider=session.client.resolves_edits))(
+            on_code_action
+        )
+        if session.client.resolves_edits:
+            server.feature(types.CODE_ACTION_RESOLVE)(on_resolve)
+        if not session.client.own_client:
+            for name, command in (
+                (lenses.SHOW_REPORT, commands.show_report),
+                (lenses.GO_TO_FIRST_FAULT, commands.go_to_first_fault),
+                (commands.COPY_TEXT, commands.copy_text),
+            ):
+                server.command(name)(_with_session(session, command))
+
+    @server.feature(types.INITIALIZED)
+    def on_initialized(_: types.InitializedParams) -> None:
+        session.warm_up()
+
+    @server.feature(types.SHUTDOWN)
+    def on_shutdown(_: None) -> None:
+        session.close()
+
+    # -- documents -----------------------------------------------------------------------------------------------------
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    async def on_open(params: types.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if session.is_remembered(uri):
+            publish(uri, [])
+        await push(uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    async def on_change(params: types.DidChangeTextDocumentParams) -> None:
+        session.jobs.drop(params.text_document.uri)
+        await push(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def on_close(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        session.jobs.drop(uri)
+        view = session.remembered(uri)
+        if view is not None or not session.client.pulls_diagnostics:
+            publish(uri, diagnostics_of(view, session.client, session.page_uri) if view else [])
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def on_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        """The workspace follows the change by itself; having a handler announces that it does."""
+
+    # -- diagnostics ---------------------------------------------------------------------------------------------------
+
+    async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        view = await session.view(params.text_document.uri)
+        if view is None:
+            return types.RelatedFullDocumentDiagnosticReport([])
+        result_id = f"{view.analysis.generation}"
+        if params.previous_result_id == result_id:
+            return types.RelatedUnchangedDocumentDiagnosticReport(result_id)
+        return types.RelatedFullDocumentDiagnosticReport(diagnostics_of(view, session.client, session.page_uri), result_id=result_id)
+
+    async def push(uri: str) -> None:
+        """Publish the diagnostics of an open log, for a client that does not ask for them."""
+        document = session.documents.find(uri)
+        if session.client.pulls_diagnostics or document is None or not document.is_log:
+            return
+        state = document.state
+        view = await session.view(uri)
+        present = session.documents.find(uri)
+        if present is None or present.state != state:
+            return
+        publish(uri, diagnostics_of(view, session.client, session.page_uri) if view else [], present.version)
+
+    def publish(uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    def publish_files(analysis: Analysis, before: Mapping[str, Analysis]) -> None:
+        """Publish what was found on disk. Open logs show it through their own diagnostics, so that nothing shows twice."""
+        refresh = False
+        open_documents = {path_key(path): d for d in session.documents.opened() if d.is_log and (path := to_fs_path(d.uri))}
+        for name, source in analysis.sources.items():
+            key = path_key(to_fs_path(source.uri) or source.uri)
+            if (document := open_documents.get(key)) is not None:
+                refresh = True
+                if not session.client.pulls_diagnostics:
+                    asyncio.get_running_loop().create_task(push(document.uri))
+            elif name in analysis.marks or key in before:
+                publish(source.uri, diagnostics_of(View(analysis, name), session.client, session.page_uri))
+        if refresh:
+            session.refresh()
+
+    # -- features of a log ---------------------------------------------------------------------------------------------
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def on_hover(params: types.HoverParams) -> types.Hover | None:
+        view = await session.view(params.text_document.uri)
+        found = hover.hover_of(view, params.position.line, session.page, session.page_uri) if view else None
+        if found is not None and not session.client.markdown_hover and isinstance(found.contents, types.MarkupContent):
+            found.contents = types.MarkupContent(types.MarkupKind.PlainText, hover.to_plain(found.contents.value))
+        return found
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def on_code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        view = await session.view(params.text_document.uri)
+        return lenses.lenses_of(view) if view else []
+
+    async def on_code_action(params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
+        return await actions.actions_for(session, launch, params)
+
+    async def on_resolve(action: types.CodeAction) -> types.CodeAction:
+        return await actions.resolve(session, launch, action)
+
+    # -- own requests --------------------------------------------------------------------------------------------------
+
+    @server.feature(requests.DIAGNOSE)
+    async def on_diagnose(params: Any) -> dict[str, Any]:
+        return await requests.diagnose(session, params, publish_files)
+
+    @server.feature(requests.EXPLAIN)
+    async def on_explain(params: Any) -> dict[str, Any]:
+        return requests.explain(session, params)
+
+    @server.feature(requests.FAILURES)
+    async def on_failures(params: Any) -> dict[str, Any]:
+        return requests.failures(session, params)
+
+
+def _with_session(session: Session, command: Any) -> Any:
+    """A command of the server, called with the arguments the client sends."""
+    if asyncio.iscoroutinefunction(command):
+
+        async def waiting(*arguments: Any) -> None:
+            await command(session, *arguments)
+
+        return waiting
+
+    def quick(*arguments: Any) -> None:
+        command(session, *arguments)
+
+    return quick

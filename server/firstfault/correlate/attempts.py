@@ -1,0 +1,81 @@
+"""Separates the attempts, restarts and jobs that stand one behind the other in one input. Judges none of them.
+
+Knows how launchers, trainers and shells announce a start; a boundary needs an announcement, a gap alone is none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..model import Line
+from .reading import FileReading
+
+NEEDLES = {
+    "Starting elastic_operator": 0,
+    "Setting OMP_NUM_THREADS environment variable": 0,
+    "Rank of current process: 0": 0,
+    "restarting worker group": 0,
+    "Worker group restart": 0,
+    "Restarting worker group": 0,
+    "] Restart count": 0,
+    "[runner.py:": 0,
+    "exits with return code": 0,
+    "exits successfully": 0,
+    "attempt": 0,
+    "Attempt": 0,
+    "Beginning trial": 0,
+    "torchrun ": 0,
+    "torch.distributed.run ": 0,
+    "accelerate launch": 0,
+    "deepspeed ": 0,
+    "srun ": 0,
+    "mpirun ": 0,
+    "python -m torch.distributed.launch": 0,
+}
+
+_START = re.compile(
+    r"(?:^|\$ |\+ )(?:\S+=\S+ )*(?:\S*/)?(?:torchrun|deepspeed|accelerate launch|srun|mpirun|mpiexec|python3? -m torch\.distributed\.(?:run|launch))\s"
+    r"|Rank of current process: 0\. World size"
+    r"|[Rr]estarting worker group"
+    r"|(?i:\b(?:===+|---+|\*\*\*+|\[)?\s*(?:starting |restart(?:ing)? )?attempt[ =:#]+\d+)\b(?!.*\b(?:done|failed|rc=|exit|after|of \d+ failed))"
+    r"|Beginning trial \d+ of"
+    r"|\[runner\.py:\d+:main\] cmd = "
+)
+_END = re.compile(r"exits with return code = |exits successfully|(?i:attempt)[ =:#]+\d+.{0,40}(?:done|failed|rc=|exit)")
+_TOGETHER_LINES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Lines `first` to `last` (inclusive) of one input are one attempt; `start` is the line that announced it."""
+
+    index: int
+    first: int
+    last: int
+    start: Line | None
+
+
+def read_attempts(file: FileReading) -> list[Attempt]:
+    """The attempts of one input in file order: at least one."""
+    starts: list[Line] = []
+    pending_end: Line | None = None
+    for line in file.lines:
+        text = line.text
+        if _END.search(text):
+            pending_end = line
+            continue
+        if _START.search(text):
+            recent = starts and line.number - starts[-1].number <= _TOGETHER_LINES and (pending_end is None or pending_end.number < starts[-1].number)
+            if not recent:
+                starts.append(line)
+    numbers = [line.number for line in starts]
+    if not numbers:
+        return [Attempt(0, 1, max(file.line_count, 1), None)]
+    bounds = [1, *numbers[1:]] if numbers[0] < 200 or len(numbers) == 1 else [1, *numbers]
+    out = []
+    for i, first in enumerate(bounds):
+        last = bounds[i + 1] - 1 if i + 1 < len(bounds) else max(file.line_count, first)
+        start = next((s for s in starts if first <= s.number <= last), None)
+        out.append(Attempt(i, first, last, start))
+    return out

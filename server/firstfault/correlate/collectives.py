@@ -1,0 +1,241 @@
+"""The state of each process group when a collective timed out: who waited where, who is behind, who diverged.
+
+Knows the grammars of ProcessGroupNCCL's watchdog, its status lines and dump signals. Sequence numbers are compared
+within one group only. Names suspects with the lines that show it; decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from ..model import Line
+from .ranks import Ranks
+from .reading import Reading
+
+NEEDLES = {
+    "Watchdog caught collective operation timeout": 1,
+    "WorkNCCL(": 1,
+    "WorkHCCL(": 1,
+    "last enqueued": 0,
+    "Last enqueued": 0,
+    "dump signal": 0,
+}
+
+# WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds
+_WORK = re.compile(r"Work\w{0,8}\((?:PG ID=\d+, )?SeqNum=(\d+), ?OpType=(\w+)(?:, ?NumelIn=(\d+), ?NumelOut=(\d+))?(?:, ?Timeout\(ms\)=(\d+))?")
+# Before torch 2.0: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1806986 milliseconds
+_OLD_WORK = re.compile(r"WorkNCCL\((?:SeqNum=(\d+), ?)?OpType=(\w+)(?:, ?TensorShape=\[([\d, ]*)\])?, ?Timeout\(ms\)=(\d+)\)")
+_RAN = re.compile(r"ran for (\d+) (?:milliseconds|ms)")
+# [PG ID 5 PG GUID 37(TENSOR_MODEL_PARALLEL_GROUP) Rank 1] · [PG 1 Rank 0] · [Rank 2]
+_GROUP = re.compile(r"\[PG (?:ID )?(\d+)(?: PG GUID (\w+)(?:\(([\w.-]*)\))?)? Rank (\d+)\]|\[Rank (\d+)\]")
+_STATUS = re.compile(r"(?i)last enqueued(?: NCCL)? work: (-?\d+), last completed(?: NCCL)? work: (-?\d+)")
+_STUCK = re.compile(r"(?:work sequence id|watchdog at work): (-?\d+)")
+_DUMP = re.compile(r"dump signal due to (?:a collective timeout|[\w ]+?) from  ?rank (\d+)")
+_UNBOUNDED = 1 << 62
+_VARYING = {"ALLTOALL", "ALLTOALL_BASE", "SCATTER", "GATHER", "SEND", "RECV", "COALESCED", "RECVANYSOURCE", "_ALLTOALL_BASE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One rank's report that a collective timed out. Sizes are elements, `ran_ms` milliseconds; `group` is '' where unsaid."""
+
+    rank: int | None
+    group: str
+    seq: int | None
+    op: str
+    numel_in: int | None
+    ran_ms: int | None
+    timeout_ms: int | None
+    line: Line
+
+    @property
+    def start_s(self) -> float | None:
+        """When the collective began on this rank: log time minus how long it ran."""
+        return None if self.line.time_s is None or self.ran_ms is None else self.line.time_s - self.ran_ms / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A rank's own account of a group: the last collective it enqueued and the last it completed."""
+
+    rank: int
+    group: str
+    enqueued: int
+    completed: int
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """Who does not fit. `kind` is behind, diverged, late, first (nobody is missing: the first collective never worked) or none."""
+
+    kind: str
+    ranks: tuple[int, ...] | None
+    lines: tuple[Line, ...]
+    reason: str
+    op: str = ""
+    seq: int | None = None
+    group: str = ""
+
+
+@dataclass(slots=True)
+class Collectives:
+    """Everything the logs say of waiting collectives."""
+
+    waits: list[Wait] = field(default_factory=list)
+    statuses: list[Status] = field(default_factory=list)
+    dump_from: dict[int, Line] = field(default_factory=dict)
+    dump_lines: list[Line] = field(default_factory=list)
+
+    def waiting_ranks(self) -> set[int]:
+        """Ranks that reported a timeout."""
+        return {w.rank for w in self.waits if w.rank is not None}
+
+
+def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
+    """The waits and states in all inputs, each rank and collective once."""
+    state = Collectives()
+    seen: set[tuple[object, ...]] = set()
+    for f in reading.files:
+        group_of: dict[int, str] = {}
+        prefixed = any(line.origin.rank is not None for line in f.lines)
+        for index, line in enumerate(f.lines):
+            text = line.text
+            if "Work" not in text and "ast enqueued" not in text and "dump signal" not in text and "Watchdog caught" not in text:
+                continue
+            g = _GROUP.search(text)
+            rank = ranks.of_line(line)
+            inner = int(g[4] or g[5]) if g else None
+            group = (g[3] or g[2] or g[1] or "") if g else ""
+            if rank is None and inner is not None and not prefixed and group in ("", "default_pg", "0"):
+                rank = inner
+            if rank is not None and group:
+                group_of[rank] = group
+            whole = text
+            if "Watchdog caught" in text and "Work" not in text[text.index("Watchdog caught") + 8 :] and index + 1 < len(f.lines):
+                follower = f.lines[index + 1]
+                if follower.number == line.number + 1:
+                    whole = text + " " + follower.text
+            if w := _wait(whole, line, rank, group):
+                key = ("wait", w.rank, w.seq, w.op, w.numel_in, line.file if w.rank is None else 0)
+                if key not in seen:
+                    seen.add(key)
+                    state.waits.append(w)
+            if (m := _STATUS.search(text)) and rank is not None:
+                s = Status(rank, group or group_of.get(rank, ""), int(m[1]), int(m[2]), line)
+                if ("status", s.rank, s.group, s.enqueued, s.completed) not in seen:
+                    seen.add(("status", s.rank, s.group, s.enqueued, s.completed))
+                    state.statuses.append(s)
+            if "dump signal" in text:
+                state.dump_lines.append(line)
+                if m := _DUMP.search(text):
+                    state.dump_from.setdefault(int(m[1]), line)
+    return state
+
+
+def _wait(text: str, line: Line, rank: int | None, group: str) -> Wait | None:
+    if "Watchdog caught" not in text and "ran for" not in text:
+        return None
+    ran = _RAN.search(text)
+    if m := _WORK.search(text):
+        numel = int(m[3]) if m[3] and int(m[3]) < _UNBOUNDED else None
+        return Wait(rank, group, int(m[1]), m[2], numel, int(ran[1]) if ran else None, int(m[5]) if m[5] else None, line)
+    if m := _OLD_WORK.search(text):
+        return Wait(rank, group, int(m[1]) if m[1] else None, m[2], None, int(ran[1]) if ran else None, int(m[4]), line)
+    return None
+
+
+def suspect(state: Collectives, ranks: Ranks) -> Suspicion | None:
+    """The strongest suspicion that the collective state gives, or `None` where nobody waited."""
+    known = [w for w in state.waits if w.rank is not None]
+    if not known and not state.statuses:
+        return None
+    by_group: dict[str, list[Wait]] = defaultdict(list)
+    for w in known:
+        by_group[w.group].append(w)
+    groups = sorted(by_group.items(), key=lambda item: (-len({w.rank for w in item[1]}), item[0]))
+    for find in (_diverged, _behind, _first, _late):
+        for group, waits in groups or [("", [])]:
+            if found := find(group, waits, state, ranks):
+                return found
+    return Suspicion("none", None, (), "no rank stands out") if known else None
+
+
+def _diverged(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> Suspicion | None:
+    """Ranks at one sequence number in another operation, or with another size, than the majority."""
+    by_seq: dict[int, list[Wait]] = defaultdict(list)
+    for w in waits:
+        if w.seq is not None:
+            by_seq[w.seq].append(w)
+    for seq, at in sorted(by_seq.items()):
+        shapes: dict[tuple[str, int | None], set[int]] = defaultdict(set)
+        for w in at:
+            shapes[w.op, None if w.op in _VARYING else w.numel_in].add(w.rank if w.rank is not None else -1)
+        if len(shapes) < 2:
+            continue
+        order = sorted(shapes.items(), key=lambda item: (-len(item[1]), item[0][0], item[0][1] or 0))
+        (op, size), majority = order[0]
+        minority = sorted(set().union(*(r for _, r in order[1:])) - majority)
+        lines = tuple(w.line for w in at if w.rank in minority) + tuple(w.line for w in at if w.rank in majority)[:1]
+        other = ", ".join(sorted({f"{o} of {n} elements" if n is not None else o for (o, n), _ in order[1:]}))
+        said = f"{op} of {size} elements" if size is not None else op
+        tie = len(majority) <= len(minority) or (len(majority) == 1) or (len(majority) + len(minority) < 3)
+        small = len(majority) < 2 * len(minority) + 1 and len({o for o, _ in shapes}) > 1
+        return Suspicion(
+            "diverged", None if tie or small else tuple(minority), lines,
+            f"at sequence number {seq} of one process group some ranks are in {said} and others in {other}", op, seq, group,
+        )  # fmt: skip
+    return None
+
+
+def _behind(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> Suspicion | None:
+    """Ranks whose last enqueued collective is below the stuck one, or that have nothing in flight."""
+    seqs = [w.seq for w in waits if w.seq is not None]
+    if not seqs:
+        return None
+    stuck, _ = Counter(seqs).most_common(1)[0]
+    waiting = {w.rank for w in waits}
+    behind = [
+        s for s in state.statuses
+        if s.rank not in waiting and (s.group == group or not s.group or not group) and (s.enqueued < stuck and s.enqueued <= s.completed + 0)
+    ]  # fmt: skip
+    if not behind:
+        behind = [s for s in state.statuses if s.rank not in waiting and s.group == group and 0 <= s.enqueued < stuck]
+    if not behind:
+        return None
+    op = next((w.op for w in waits if w.seq == stuck), "")
+    out = tuple(sorted({s.rank for s in behind}))
+    return Suspicion(
+        "behind", out, tuple(s.line for s in behind),
+        f"last enqueued collective {behind[0].enqueued}, below {op} {stuck} in which the others wait", op, stuck, group,
+    )  # fmt: skip
+
+
+def _first(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> Suspicion | None:
+    """The very first collective of the group never completed anywhere: nobody is missing, the transport never worked."""
+    if not waits or any(w.seq != 1 for w in waits):
+        return None
+    completed = [s.completed for s in state.statuses if s.group == group or not group]
+    members = {w.rank for w in waits}
+    everyone = ranks.world_size is not None and len(members) >= ranks.world_size
+    if completed and max(completed) <= 0 and (everyone or len(members) >= 2):
+        return Suspicion("first", (), tuple(w.line for w in waits), "the first collective of the group never completed on any rank", waits[0].op, 1, group)
+    return None
+
+
+def _late(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> Suspicion | None:
+    """A rank that entered the collective much later than its peers."""
+    starts = sorted((w.start_s, w.rank, w.line) for w in waits if w.start_s is not None and not w.line.time_of_day)
+    if len(starts) < 3:
+        return None
+    middle = starts[len(starts) // 2][0]
+    limit = max(30.0, 0.25 * max((w.timeout_ms or 0) for w in waits) / 1000)
+    late = [s for s in starts if s[0] - middle > limit]
+    if late and len(late) * 2 < len(starts):
+        return Suspicion(
+            "late", tuple(sorted({r for _, r, _ in late if r is not None})), tuple(line for _, _, line in late),
+            f"entered the collective {late[0][0] - middle:.0f} s after the others", waits[0].op, waits[0].seq, group,
+        )  # fmt: skip
+    return None

@@ -1,0 +1,165 @@
+"""From the files that were read to the report: every correlating step in its order. Holds no rule of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from ..knowledge.library import Library
+from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Line, Progress, Report, Role, TimelineEntry
+from ..read.blocks import read_structure
+from ..read.clock import write_time
+from .attempts import read_attempts
+from .blame import Choice, choose
+from .collectives import read_collectives
+from .hypotheses import Facts, about_training, gather, usable_findings
+from .incident import build_incident
+from .launchers import read_launchers
+from .progress import read_progress
+from .ranks import read_ranks
+from .reading import FileReading, Reading
+
+MOST_FINDINGS = 5000
+MOST_TIMELINE = 2000
+
+
+def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
+    """The diagnosis of all inputs together."""
+    reading = Reading(files)
+    for f in files:
+        f.named_rank, f.named_host = _from_name(f.name) if len(files) > 1 else (None, None)
+    launchers = read_launchers(reading)
+    ranks = read_ranks(reading, launchers)
+    collectives = read_collectives(reading, ranks)
+    progress = read_progress(reading, ranks)
+    facts = Facts(reading, library, [read_structure(f.lines) for f in files], launchers, ranks, progress, [read_attempts(f) for f in files])
+    usable, recovered = usable_findings(facts)
+    training = about_training(x for f in files for x in (*f.lines, *f.samples))
+    choice = choose(facts, gather(facts, usable), collectives) if usable and training else None
+    incidents: list[Incident] = []
+    if choice is not None:
+        incidents.append(build_incident(facts, choice, 1))
+    if recovered and training:
+        earlier = choose(facts, [h for h in gather(facts, recovered) if h.role is Role.INITIATING and h.strength == "direct"], collectives)
+        if earlier is not None and (choice is None or earlier.root.failure != choice.root.failure):
+            incidents.append(build_incident(facts, earlier, len(incidents) + 1, "warning"))
+    report = Report(
+        inputs=tuple(_input(facts, f) for f in files),
+        job=_job(facts, choice),
+        incidents=tuple(incidents),
+        limits=tuple(_limits(facts)),
+        timeline=tuple(_timeline(facts, choice)),
+    )
+    findings = [f for file in files for f in file.findings]
+    counts: dict[str, int] = {}
+    for x in findings:
+        counts[x.failure] = counts.get(x.failure, 0) + 1
+    return Diagnosis(report, tuple(findings[:MOST_FINDINGS]), tuple(f.name for f in files), counts)
+
+
+_RANK_NAME = re.compile(r"(?i)(?:^|[/_.-])rank[_-]?(\d+)(?=[/_.-]|$)")
+_ELASTIC_NAME = re.compile(r"attempt_\d+/(\d+)/(?:stdout|stderr|error)\.\w+$")
+_HOST_NAME = re.compile(r"(?i)(?:^|[/_-])((?:node|host|worker)[-_]?\d+)(?=[/_.-]|$)")
+
+
+def _from_name(name: str) -> tuple[int | None, str | None]:
+    """The rank and host that a file name tells, where the content does not say."""
+    path = PurePath(name).as_posix()
+    m = _RANK_NAME.search(path) or _ELASTIC_NAME.search(path)
+    host = _HOST_NAME.search(path)
+    return (int(m[1]) if m else None), (host[1] if host else None)
+
+
+def _input(facts: Facts, f: FileReading) -> InputSummary:
+    ranks: set[int] = set()
+    hosts: set[str] = set()
+    for line in (*f.lines, *f.samples):
+        if (r := facts.ranks.of_line(line)) is not None:
+            ranks.add(r)
+        if line.origin.host:
+            hosts.add(line.origin.host)
+    return InputSummary(f.name, "log", f.bytes, f.line_count, tuple(sorted(ranks)), tuple(sorted(hosts)))
+
+
+_LAUNCHERS = (
+    ("torchrun", re.compile(r"torchrun|torch/distributed/(?:run|elastic)|torch\.distributed\.(?:run|elastic)|ChildFailedError")),
+    ("deepspeed", re.compile(r"deepspeed/launcher|\[launch\.py:|\[runner\.py:|deepspeed ")),
+    ("accelerate", re.compile(r"accelerate launch|accelerate/commands/launch")),
+    ("slurm", re.compile(r"\bsrun: |slurmstepd|\bsrun ")),
+    ("mpirun", re.compile(r"\bmpirun|mpiexec|\[\d+,\d+\]<std")),
+    ("ray", re.compile(r"\bray::|ray\.exceptions|RayTaskError")),
+)
+_FRAMEWORKS = (
+    ("pytorch", re.compile(r"\btorch\b|ProcessGroupNCCL|\[rank\d")),
+    ("deepspeed", re.compile(r"(?i)deepspeed")),
+    ("megatron-lm", re.compile(r"(?i)megatron")),
+    ("lightning", re.compile(r"(?i)lightning")),
+    ("huggingface", re.compile(r"transformers/|huggingface|accelerate/")),
+    ("torchtitan", re.compile(r"torchtitan")),
+    ("vllm", re.compile(r"(?i)\bvllm\b|EngineCore")),
+    ("sglang", re.compile(r"(?i)\bsglang\b")),
+    ("jax", re.compile(r"\bjax(?:lib)?[./]|jaxlib")),
+    ("horovod", re.compile(r"(?i)horovod")),
+    ("tensorflow", re.compile(r"tensorflow/|\btf\.")),
+)
+
+
+def _job(facts: Facts, choice: Choice | None) -> Job:
+    sample = [line.raw[:500] for f in facts.reading.files for line in (*f.lines[:2000], *f.samples[:400])]
+    launcher = next((name for name, p in _LAUNCHERS if any(p.search(t) for t in sample)), None)
+    frameworks = tuple(name for name, p in _FRAMEWORKS if any(p.search(t) for t in sample))
+    last = facts.progress.last()
+    shown = None
+    if last is not None and last.step is not None:
+        line = last.line
+        when = None if line.time_s is None else write_time(line.time_s, line.time_of_day)
+        shown = Progress(last.step, when, facts.reading.files[line.file].name, line.number)
+    outcome = "failed" if choice is not None else "finished" if facts.progress.finished else "running" if facts.progress.steps else "unknown"
+    return Job(facts.ranks.world_size, launcher, frameworks, outcome, shown)
+
+
+def _limits(facts: Facts) -> list[str]:
+    out = []
+    size = facts.ranks.world_size
+    if size and len(facts.reading.files) > 1:
+        silent = [r for r in range(size) if r not in facts.ranks.seen and r not in facts.ranks.named.values()]
+        if silent and len(silent) < size:
+            from .ranks import write_ranks
+
+            out.append(f"rank {write_ranks(silent)}: no log was given")
+    for f in facts.reading.files:
+        if f.repeated:
+            out.append(f"{f.name}: {f.repeated} lines that repeat others were counted, not kept")
+        if f.cut_lines:
+            out.append(f"{f.name}: {f.cut_lines} very long lines were shortened")
+    return out
+
+
+def _timeline(facts: Facts, choice: Choice | None) -> list[TimelineEntry]:
+    """What happened when, per rank: findings, the last progress of each rank, exits."""
+    entries: list[tuple[tuple[float, int, int], TimelineEntry]] = []
+    own = {id(f) for f in choice.root.findings} if choice else set()
+
+    def add(line: Line, kind: str, rank: int | None, failure: str | None, says: str) -> None:
+        time = None if line.time_s is None else write_time(line.time_s, line.time_of_day)
+        host = line.origin.host or (facts.ranks.host_of.get(rank) if rank is not None else None)
+        key = (line.time_s if line.time_s is not None and not line.time_of_day else 0.0, line.file, line.number)
+        entries.append((key, TimelineEntry(facts.reading.files[line.file].name, line.number, rank, host, time, kind, failure, says)))
+
+    def mark(f: Finding) -> None:
+        kind = "initiating" if id(f) in own else "context" if f.role is Role.CONTEXT or f.strength == "context" else "collateral"
+        ranks = facts.ranks_of(f)
+        for r in ranks or (None,):
+            add(f.line, kind, r, f.failure, facts.library.page(f.failure).title)
+
+    if choice is not None:
+        for f in list(facts.reading.findings())[:MOST_TIMELINE]:
+            if f.role is not Role.CONTEXT:
+                mark(f)
+        latest = {s.rank: s for s in facts.progress.steps if s.step is not None}
+        for rank, s in latest.items():
+            add(s.line, "progress", rank, None, f"step {s.step}")
+        for e in facts.launchers.exits[:200]:
+            add(e.line, "exit", e.rank, None, f"exit code {e.code}" if e.code is not None else "exit")
+    entries.sort(key=lambda pair: (pair[0], pair[1].kind, pair[1].rank if pair[1].rank is not None else -1, pair[1].failure or ""))
+    return [e for _, e in entries[:MOST_TIMELINE]]

@@ -1,0 +1,201 @@
+"""Gathers findings into hypotheses: one failure that may have been first, with who, when and which lines.
+
+Decides which findings can count at all (not recovered, not of an earlier attempt, not shutdown noise), not which one is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..knowledge.library import Library
+from ..knowledge.page import Page
+from ..model import Finding, Line, Role
+from ..read.blocks import Structure, key_of
+from .attempts import Attempt
+from .launchers import Launchers
+from .progress import ProgressFacts
+from .ranks import Ranks
+from .reading import Reading
+
+STEPS_THAT_PROVE_RECOVERY = 3
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything the correlating functions worked out, for those that decide."""
+
+    reading: Reading
+    library: Library
+    structures: list[Structure]
+    launchers: Launchers
+    ranks: Ranks
+    progress: ProgressFacts
+    attempts: list[list[Attempt]]
+
+    def attempt_of(self, line: Line) -> int:
+        """The index of the attempt a line stands in."""
+        for a in self.attempts[line.file]:
+            if a.first <= line.number <= a.last:
+                return a.index
+        return 0
+
+    def ranks_of(self, finding: Finding) -> tuple[int, ...] | None:
+        """The ranks a finding is about, quoted text included."""
+        structure = self.structures[finding.line.file]
+        number = finding.line.number
+        if (rank := structure.quoted_rank.get(number)) is not None:
+            return (rank,)
+        if (pid := structure.quoted_pid.get(number)) is not None and pid in self.ranks.by_pid:
+            return (self.ranks.by_pid[pid],)
+        if (index := structure.spawn_index.get(number)) is not None and self.ranks.one_node:
+            return (index,)
+        named = self.ranks.of_finding(finding)
+        if named is None:
+            named = self._entry_rank(finding.line)
+        return named
+
+    def _entry_rank(self, line: Line) -> tuple[int, ...] | None:
+        """The rank whose traceback a launcher's summary quotes around this line."""
+        for e in self.launchers.exits:
+            t = e.traceback_line
+            if t is not None and t.file == line.file and t.number <= line.number <= t.number + 400 and e.rank is not None:
+                nearer = any(
+                    o.line.file == line.file and t.number < o.line.number <= line.number for o in self.launchers.exits if o is not e
+                )  # fmt: skip
+                if not nearer:
+                    return (e.rank,)
+        return None
+
+
+@dataclass(slots=True)
+class Hypothesis:
+    """A failure that may have been first. `ranks` maps each rank it is about to its findings; `nobody` holds those without a rank."""
+
+    failure: str
+    page: Page
+    findings: list[Finding] = field(default_factory=list)
+    ranks: dict[int, list[Finding]] = field(default_factory=dict)
+    nobody: list[Finding] = field(default_factory=list)
+    detail: str = ""
+    strength: str = "direct"
+    named: tuple[int, ...] | None = None
+    lines: tuple[Line, ...] = ()
+    reasons: list[str] = field(default_factory=list)
+    kind: str = "finding"
+
+    @property
+    def role(self) -> Role:
+        """The role of the failure."""
+        return self.page.role
+
+    def first(self) -> Line:
+        """The first line, by time where all lines have one, else by place."""
+        lines = [f.line for f in self.findings] or list(self.lines)
+        if all(x.time_s is not None for x in lines) and len({x.time_of_day for x in lines}) == 1:
+            return min(lines, key=lambda x: (x.time_s or 0, x.file, x.number))
+        return min(lines, key=lambda x: (x.file, x.number))
+
+    def time_s(self) -> float | None:
+        """When it was first seen: seconds since the epoch, or `None` where no line has a date."""
+        times = [f.line.time_s for f in self.findings if f.line.time_s is not None and not f.line.time_of_day]
+        times += [x.time_s for x in self.lines if x.time_s is not None and not x.time_of_day]
+        return min(times) if times else None
+
+
+def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
+    """(findings that may be blamed, findings that the job got past): context, quotes of code and shutdown noise are in neither."""
+    usable: list[Finding] = []
+    recovered: list[Finding] = []
+    judged = _judged_attempts(facts)
+    for f in facts.reading.files:
+        structure = facts.structures[f.index]
+        for finding in f.findings:
+            line = finding.line
+            if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
+                continue
+            if line.number in structure.ignored:
+                continue
+            if facts.attempt_of(line) != judged[f.index]:
+                if facts.attempt_of(line) < judged[f.index]:
+                    recovered.append(finding)
+                continue
+            if _recovered(facts, finding):
+                recovered.append(finding)
+            else:
+                usable.append(finding)
+    return usable, recovered
+
+
+def _judged_attempts(facts: Facts) -> list[int]:
+    """For each input the attempt to judge: the last one, or the one before where the last shows nothing at all."""
+    out: list[int] = []
+    for f in facts.reading.files:
+        attempts = facts.attempts[f.index]
+        chosen = attempts[-1].index
+        for a in reversed(attempts):
+            inside = [x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"]
+            alive = any(a.first <= s.line.number <= a.last for s in facts.progress.steps if s.line.file == f.index and not s.bar)
+            if inside or alive or a.last - a.first > 400:
+                chosen = a.index
+                break
+        out.append(chosen)
+    return out
+
+
+def _recovered(facts: Facts, finding: Finding) -> bool:
+    """Whether the rank went on training, or the job had finished, after this line."""
+    ranks = facts.ranks_of(finding)
+    rank = ranks[0] if ranks and len(ranks) == 1 else None
+    later = facts.progress.after(finding.line, rank)
+    same_rank = any(s.rank is not None and s.rank == rank for s in later)
+    if len(later) >= (1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
+        return True
+    done = facts.progress.finished
+    return done is not None and done.file == finding.line.file and done.number < finding.line.number and not _fails_after(facts, done)
+
+
+def _fails_after(facts: Facts, done: Line) -> bool:
+    return any(e.line.file == done.file and e.line.number > done.number and e.code not in (0, None, -15) for e in facts.launchers.exits)
+
+
+def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
+    """One hypothesis a failure id (and exception class, where only the class is known)."""
+    found: dict[tuple[str, str], Hypothesis] = {}
+    for f in findings:
+        page = facts.library.page(f.failure)
+        detail = _exception_class(f) if f.failure == "python-exception" else ""
+        h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
+        h.findings.append(f)
+        ranks = facts.ranks_of(f)
+        if ranks is None:
+            h.nobody.append(f)
+        else:
+            for r in ranks:
+                h.ranks.setdefault(r, []).append(f)
+    for h in found.values():
+        h.strength = min((f.strength for f in h.findings), key=("direct", "probable", "symptom").index)
+    return list(found.values())
+
+
+def _exception_class(f: Finding) -> str:
+    name = f.captures.get("exception", "")
+    return re.split(r"[.]", name)[-1]
+
+
+_TRAINING = re.compile(
+    r"\b(?:torch|cuda|CUDA|nccl|NCCL|RCCL|HCCL|torchrun|torchelastic|deepspeed|DeepSpeed|megatron|vllm|vLLM|sglang|jax|xla|XLA|TPU|NPU|GPU|gpu|NVRM|nvidia|horovod|"
+    r"accelerate|transformers|lightning|pytorch|tensorflow|keras|mpirun|srun|slurmstepd|pt_main_thread|ray::|elastic|world_size|rank\d*|Rank)\b|\[rank\d|Killed process \d+ \((?:python|pt_|ray)"
+)
+
+
+def about_training(lines: Iterable[Line]) -> bool:
+    """Whether the input speaks of training or serving at all; a web server's stack trace is none of our business."""
+    return any(line.origin.rank is not None or _TRAINING.search(line.raw[:2000]) for line in lines)
+
+
+def strongest(findings: Sequence[Finding]) -> Finding:
+    """The finding that says most: direct before probable, more captures, then the earliest."""
+    order = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}
+    return min(findings, key=lambda f: (order[f.strength], -len(f.captures), f.line.file, f.line.number, f.start))

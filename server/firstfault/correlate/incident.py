@@ -1,0 +1,205 @@
+"""Writes an incident: summary, evidence, collateral, fixes and the missing fact of a choice. Decides no blame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..knowledge.page import fill
+from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initiating, Line, MissingFact, Verdict
+from ..read.clock import write_time
+from .blame import Choice
+from .hypotheses import Facts, Hypothesis, strongest
+from .ranks import full_bus, write_ranks
+
+MOST_EVIDENCE = 3
+MOST_COLLATERAL = 400
+LONGEST_TEXT = 2000
+
+
+def build_incident(facts: Facts, choice: Choice, number: int, severity: str | None = None) -> Incident:
+    """The incident of a choice; `severity` overrides the page's."""
+    root, page = choice.root, choice.root.page
+    initiating = _initiating(facts, choice)
+    values = _values(facts, choice, initiating)
+    evidence = _evidence(facts, choice)
+    collateral = _collateral(facts, choice, initiating)
+    missing = tuple(
+        MissingFact(fill(m.fact, values), fill(m.command, values), tuple(d for d in m.decides if d in facts.library.pages)) for m in page.missing
+    )
+    if choice.verdict is Verdict.ESTABLISHED:
+        missing = missing[:1]
+    if choice.verdict is Verdict.UNDETERMINED and not missing:
+        missing = (_generic_missing(values),)
+    return Incident(
+        id=number,
+        failure=root.failure,
+        title=page.title,
+        severity=severity or page.severity,
+        verdict=choice.verdict,
+        summary=_summary(facts, choice, values, collateral),
+        initiating=initiating,
+        evidence=evidence,
+        reasons=tuple(choice.reasons),
+        collateral=collateral,
+        fix=page.fixes[:4],
+        verify=page.checks[:2],
+        missing=missing[:3],
+        alternatives=_alternatives(choice),
+        related=page.related,
+    )
+
+
+def _generic_missing(values: dict[str, str]) -> MissingFact:
+    return MissingFact(f"the standard error of {values['rank'].lower()} around its end", "torchrun --log-dir logs --tee 3 ...", ())
+
+
+def _initiating(facts: Facts, choice: Choice) -> Initiating:
+    root = choice.root
+    lines = [f.line for f in _own_findings(choice)] or list(root.lines)
+    hosts = {f.captures["host"] for f in _own_findings(choice) if f.captures.get("host")}
+    for r in choice.ranks or ():
+        if r in facts.ranks.host_of:
+            hosts.add(facts.ranks.host_of[r])
+    if not hosts:
+        hosts = {x.origin.host for x in lines if x.origin.host}
+    if choice.ranks == () and len(hosts) > 1:
+        hosts = set()
+    gpus = {full_bus(f.captures["bus_id"]) for f in _own_findings(choice) if f.captures.get("bus_id")}
+    gpus |= {facts.ranks.gpu_of[r] for r in choice.ranks or () if r in facts.ranks.gpu_of}
+    first = root.first()
+    time = None if first.time_s is None else write_time(first.time_s, first.time_of_day)
+    return Initiating(choice.ranks, tuple(sorted(hosts)), tuple(sorted(gpus)), time)
+
+
+def _own_findings(choice: Choice) -> list[Finding]:
+    """The findings of the root on the ranks that are blamed."""
+    root = choice.root
+    if choice.ranks:
+        mine = [f for r in choice.ranks for f in root.ranks.get(r, [])]
+        if mine:
+            return mine
+    return root.findings
+
+
+def who(ranks: Sequence[int] | None) -> str:
+    """`Rank 3`, `Ranks 3 and 5`, `Every rank`, `One rank` for the start of a sentence."""
+    if ranks is None:
+        return "One rank"
+    if not ranks:
+        return "Every rank"
+    return ("Rank " if len(ranks) == 1 else "Ranks ") + write_ranks(ranks)
+
+
+def _values(facts: Facts, choice: Choice, initiating: Initiating) -> dict[str, str]:
+    values: dict[str, str] = {}
+    findings = _own_findings(choice)
+    if findings:
+        best = strongest(findings)
+        for f in findings:
+            for k, v in f.captures.items():
+                values.setdefault(k, v)
+        values.update(best.captures)
+    if choice.suspicion and choice.suspicion.op and choice.root.kind != "finding":
+        s = choice.suspicion
+        values["op"] = s.op + (f" {s.seq}" if s.seq is not None else "") + (f" of {s.group}" if s.group and not s.group.isdigit() else "")
+    values["rank"] = who(choice.ranks)
+    if initiating.hosts:
+        values["host"] = " and ".join(initiating.hosts[:3])
+    return values
+
+
+def _summary(facts: Facts, choice: Choice, values: dict[str, str], collateral: Sequence[Collateral]) -> str:
+    sentence = fill(choice.root.page.quick_answer, values).split(". ")[0].rstrip(".")
+    last = facts.progress.last()
+    at = f" at step {last.step}" if last is not None and last.step is not None and choice.ranks is not None else ""
+    others = {r for c in collateral for r in c.ranks or ()} - set(choice.ranks or ())
+    tail = f"; {len(others)} other rank{'s' if len(others) > 1 else ''} failed in consequence" if others else ""
+    return f"{sentence}{at}{tail}."
+
+
+def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
+    root = choice.root
+    out: list[Evidence] = []
+    used: set[tuple[int, int]] = set()
+
+    def add(line: Line, start: int, end: int, role: str, says: str) -> None:
+        if (line.file, line.number) in used:
+            return
+        used.add((line.file, line.number))
+        first, last = line.raw_span(start, end)
+        out.append(Evidence(facts.reading.files[line.file].name, line.number, first, last, line.raw[:LONGEST_TEXT], role, says))
+
+    if root.kind != "finding":
+        for line in root.lines[:MOST_EVIDENCE]:
+            add(line, 0, len(line.text), "initiating", root.reasons[0] if root.reasons else root.page.title)
+    else:
+        for f in _best_lines(facts, choice):
+            ranks = facts.ranks_of(f)
+            add(f.line, f.start, f.end, "initiating", f"{who(ranks).lower()}: {root.page.title}" if ranks else root.page.title)
+    for e in facts.launchers.own_failures():
+        if choice.ranks and e.rank in choice.ranks and len(out) < 6:
+            code = f" with exit code {e.code}" if e.code is not None else ""
+            add(e.line, 0, len(e.line.text), "corroborating", f"the launcher saw rank {e.rank} end{code}")
+    for f in facts.reading.findings():
+        if f.failure == root.failure and f.strength == "context" and len(out) < 8:
+            add(f.line, f.start, f.end, "context", "says more about it")
+    return tuple(out)
+
+
+def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
+    """At most three findings that prove it: one a rank, the most telling line of each, strongest and earliest first."""
+    order = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}
+    by_rank: dict[tuple[int, ...] | None, list[Finding]] = {}
+    for f in _own_findings(choice):
+        by_rank.setdefault(facts.ranks_of(f), []).append(f)
+    picked: list[Finding] = []
+    for findings in by_rank.values():
+        findings.sort(key=lambda f: (order[f.strength], _chain_position(facts, f), f.line.file, f.line.number))
+        best = order[findings[0].strength]
+        picked += [f for f in findings if order[f.strength] == best][: MOST_EVIDENCE if len(by_rank) == 1 else 1]
+    picked.sort(key=lambda f: (order[f.strength], f.line.time_s if f.line.time_s is not None else 0, f.line.file, f.line.number))
+    return picked[:MOST_EVIDENCE]
+
+
+def _chain_position(facts: Facts, f: Finding) -> int:
+    structure = facts.structures[f.line.file]
+    for (number, _), raised in structure.raised.items():
+        if number == f.line.number:
+            return raised.position
+    return 0
+
+
+def _collateral(facts: Facts, choice: Choice, initiating: Initiating) -> tuple[Collateral, ...]:
+    out: list[Collateral] = []
+    cause = who(choice.ranks).lower() if choice.ranks else choice.root.page.title.lower()
+    seen: set[tuple[str, int, int]] = set()
+    root_lines = {(f.line.file, f.line.number) for f in _best_lines(facts, choice)} if choice.root.kind == "finding" else {
+        (x.file, x.number) for x in choice.root.lines[:MOST_EVIDENCE]
+    }  # fmt: skip
+    for h in [*choice.after, choice.root]:
+        for f in h.findings:
+            key = (h.failure, f.line.file, f.line.number)
+            if key in seen or (f.line.file, f.line.number) in root_lines:
+                continue
+            if h is choice.root and (facts.ranks_of(f) is None or not choice.ranks or set(facts.ranks_of(f) or ()) & set(choice.ranks)):
+                continue
+            seen.add(key)
+            out.append(Collateral(h.failure, facts.ranks_of(f), facts.reading.files[f.line.file].name, f.line.number, _why(h, f, cause)))
+    out.sort(key=lambda c: (c.file, c.line, c.failure))
+    return tuple(out[:MOST_COLLATERAL])
+
+
+def _why(h: Hypothesis, f: Finding, cause: str) -> str:
+    op = f.captures.get("op")
+    if h.failure in ("collective-timeout", "nccl-watchdog-hang"):
+        return f"waited for {cause}" + (f" in {op} {f.captures.get('seq', '')}".rstrip() if op else "")
+    if h.failure in ("gloo-connection-closed", "nccl-remote-error", "store-connection-lost", "peer-heartbeat-lost"):
+        return f"lost its connection after {cause} failed"
+    return f"came after {cause} failed"
+
+
+def _alternatives(choice: Choice) -> tuple[Alternative, ...]:
+    out = [Alternative(h.failure, "also seen, by itself enough to end the job") for h in choice.rivals if h.failure != choice.root.failure]
+    if choice.verdict is not Verdict.ESTABLISHED:
+        out += choice.root.page.alternatives
+    return tuple(out[:4])

@@ -1,0 +1,163 @@
+"""What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
+
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, PALS and shells.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ..model import Line
+from .reading import Reading
+
+NEEDLES = {
+    "exitcode": 1,
+    "Root Cause (first observed failure)": 2,
+    "rank      : ": 0,
+    "(local_rank: ": 0,
+    "local_rank: ": 0,
+    "  time      : ": 0,
+    "  host      : ": 0,
+    "  traceback : ": 1,
+    "  error_file: ": 0,
+    "closing signal": 0,
+    "Terminating process ": 0,
+    "forcefully exiting via": 0,
+    "death signal, shutting down workers": 0,
+    "got signal: ": 0,
+    "-- Process ": 2,
+    "terminated with the following error": 2,
+    "terminated with signal": 0,
+    "terminated with exit code": 0,
+    "exits with return code": 0,
+    "exits successfully": 0,
+    "Killing subprocess": 0,
+    "Exited with exit code": 0,
+    "srun: error": 0,
+    "exited on signal": 0,
+    "died from signal": 0,
+    "exited with code": 0,
+    "exited with exit code": 0,
+}
+
+# rank      : 4 (local_rank: 0)
+_RANK = re.compile(r"\brank\s*: (\d+) \(local_rank: (\d+)\)")
+# exitcode  : -9 (pid: 793062)
+_EXITCODE = re.compile(r"\bexitcode\s*: (-?\d+) \(pid: (\d+)\)")
+# failed (exitcode: -9) local_rank: 2 (pid: 29736) of binary: /usr/bin/python
+_FAILED = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)")
+_HOST = re.compile(r"\bhost\s*: (\S+)")
+_TIME = re.compile(r"\btime\s*: (\S+)")
+# Sending process 29734 closing signal SIGTERM · Terminating process 311 via signal SIGTERM
+_CLOSED = re.compile(r"(?:Sending|Terminating) process (\d+) (?:closing signal|via signal) (\w+)")
+_FORCED = re.compile(r"Unable to shutdown process (\d+) via")
+_SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|process (\d+) terminated with (?:signal (\w+)|exit code (\d+))")
+# srun: error: node-b: task 1: Exited with exit code 1 · tasks 2-3: Killed
+_SRUN = re.compile(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
+_DEEPSPEED = re.compile(r"exits with return code = (-?\d+)")
+_SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
+
+
+@dataclass(slots=True)
+class Exit:
+    """One process as its launcher saw it end. `code` is negative for signals; unknown parts are `None`."""
+
+    line: Line
+    code: int | None = None
+    rank: int | None = None
+    local_rank: int | None = None
+    spawn_index: int | None = None
+    tasks: tuple[int, ...] = ()
+    host: str | None = None
+    pid: int | None = None
+    time_s: float | None = None
+    root: bool = False
+    said: str = ""
+    traceback_line: Line | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether this looks like an exit that something else caused: SIGTERM or what schedulers say of it."""
+        return self.code in (-15, 143) or self.said.startswith("Terminated")
+
+
+@dataclass(slots=True)
+class Launchers:
+    """Everything that launchers said."""
+
+    exits: list[Exit] = field(default_factory=list)
+    closed_pids: dict[int, Line] = field(default_factory=dict)
+    forced_pids: dict[int, Line] = field(default_factory=dict)
+    ended_from_outside: Line | None = None
+    summaries: int = 0
+
+    def own_failures(self) -> list[Exit]:
+        """Exits that were not caused by a launcher's SIGTERM."""
+        return [e for e in self.exits if not e.stopped and e.code not in (0,)]
+
+
+def read_launchers(reading: Reading) -> Launchers:
+    """What launchers said in all inputs."""
+    facts = Launchers()
+    for f in reading.files:
+        entry: Exit | None = None
+        root_at = -100
+        for line in f.lines:
+            text = line.text
+            if "Root Cause (first observed failure)" in text or text.strip() == "Root Cause:":
+                root_at = line.number
+                facts.summaries += 1
+            if m := _CLOSED.search(text):
+                facts.closed_pids.setdefault(int(m[1]), line)
+            elif m := _FORCED.search(text):
+                facts.forced_pids.setdefault(int(m[1]), line)
+            elif m := _FAILED.search(text):
+                facts.exits.append(Exit(line, int(m[1]), None, int(m[2]), pid=int(m[3]), time_s=line.time_s))
+            elif m := _RANK.search(text):
+                if entry is None or entry.rank is not None or line.number - entry.line.number > 4:
+                    entry = Exit(line, root=0 <= line.number - root_at <= 8)
+                    facts.exits.append(entry)
+                entry.rank, entry.local_rank = int(m[1]), int(m[2])
+                entry.line = line
+            elif (m := _EXITCODE.search(text)) and entry is not None and line.number - entry.line.number <= 4:
+                entry.code, entry.pid = int(m[1]), int(m[2])
+            elif (m := _TIME.search(text)) and "exitcode" not in text and " : " in text[:16]:
+                entry = Exit(line, time_s=line.time_s, root=0 <= line.number - root_at <= 6)
+                facts.exits.append(entry)
+            elif (m := _HOST.search(text)) and entry is not None and line.number - entry.line.number <= 4:
+                entry.host = m[1]
+            elif "traceback : " in text and entry is not None and line.number - entry.line.number <= 8:
+                entry.traceback_line = line
+                if "Signal 15 (SIGTERM)" in text and entry.code is None:
+                    entry.code = -15
+            elif m := _SPAWN.search(text):
+                code = -_SIGNALS.get(m[3] or "", 0) if m[3] else int(m[4] or 1)
+                facts.exits.append(Exit(line, code, spawn_index=int(m[1] or m[2])))
+            elif m := _SRUN.search(text):
+                facts.exits.append(Exit(line, _srun_code(m[3]), tasks=_numbers(m[2]), host=m[1], said=m[3], time_s=line.time_s))
+            elif m := _DEEPSPEED.search(text):
+                facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
+            elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:
+                facts.ended_from_outside = line
+    facts.exits = [e for e in facts.exits if e.rank is not None or e.local_rank is not None or e.spawn_index is not None or e.tasks or e.said]
+    return facts
+
+
+def _srun_code(said: str) -> int | None:
+    if m := re.search(r"exit code (\d+)", said):
+        return int(m[1])
+    for word, code in (("Killed", -9), ("Terminated", -15), ("Segmentation", -11), ("Aborted", -6), ("Bus error", -7), ("Out Of Memory", -9)):
+        if word in said:
+            return code
+    return None
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """`0,2-4` as (0, 2, 3, 4), at most 4096 of them."""
+    out: list[int] = []
+    for part in text.split(","):
+        a, _, b = part.partition("-")
+        if a.isdigit():
+            out += range(int(a), min(int(b) if b.isdigit() else int(a), int(a) + 4096) + 1)
+    return tuple(out)

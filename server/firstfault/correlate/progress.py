@@ -1,0 +1,140 @@
+"""Signs of progress: which rank was at which step when, step times, stalls and stragglers. Blames nobody.
+
+Knows the progress lines of the training frameworks. Works on the sampled lines, so it is cheap on any size.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from dataclasses import dataclass, field
+
+from ..model import Line
+from .ranks import Ranks
+from .reading import Reading
+
+# One expression a style; the groups are step, total and seconds or milliseconds a step.
+_STYLES = tuple(
+    re.compile(p)
+    for p in (
+        r"\bcompleted step: (?P<step>\d+), seconds: (?P<s>[\d.]+)",
+        r"\biteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?elapsed time per iteration \((?P<u>ms|s)\): (?P<t>[\d.]+)",
+        r"\[Rank \d+\] step=(?P<step>\d+)",
+        r"\bglobal_step[:=] ?(?P<step>\d+)\b",
+        r"\bsteps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
+        r"\beta: .*?\biter: (?P<step>\d+).*?\btime: (?P<s>[\d.]+)",
+        r"Epoch ?\[\d+\] ?\[(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        r"Epoch: \[\d+\] {1,2}\[ *(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        r"Train: \d+ \[ *(?P<step>\d+)/(?P<total>\d+)",
+        r"\bIter: (?P<step>\d+) Time\((?P<n>\d+) iters\): (?P<s>[\d.]+)s",
+        r"\biter(?:ation)?[ :=]{1,3}(?P<step>\d+)\b",
+        r"Epoch:? +\d+ \[ *(?P<step>\d+)/(?P<total>\d+)\]",
+        r"Batch \[(?P<first>\d+)-(?P<step>\d+)\]\s+Speed:",
+        r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/it|(?P<rate>[\d.]+) ?\w+/s)",
+        r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
+    )
+)
+_LOSS = re.compile(r"(?i)\bloss\b|\btps\b|tokens/s|throughput")
+# {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
+_LOGGED_LOSS = re.compile(r"\{'(?:train_)?loss': ")
+_QUICK = re.compile(r"(?i)step|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_FINISHED = re.compile(
+    r"(?i)training (?:is )?(?:complete|finished|done)|finished training|run_stop|exits successfully|saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One progress line. `seconds` is the step time where the line gives it; `bar` marks a progress bar without a loss."""
+
+    line: Line
+    rank: int | None
+    step: int | None
+    total: int | None
+    seconds: float | None
+    bar: bool
+
+
+@dataclass(slots=True)
+class ProgressFacts:
+    """All progress that was sampled, in file and line order."""
+
+    steps: list[Step] = field(default_factory=list)
+    finished: Line | None = None
+
+    def last(self) -> Step | None:
+        """The last training step seen: the latest by time where there is one, else by place."""
+        counted = [s for s in self.steps if s.step is not None]
+        real = [s for s in counted if not s.bar] or counted
+        dated = [s for s in real if s.line.time_s is not None and not s.line.time_of_day]
+        if dated and len({s.line.file for s in real}) > 1:
+            return max(dated, key=lambda s: (s.line.time_s or 0, s.step or 0))
+        return real[-1] if real else None
+
+    def after(self, line: Line, rank: int | None) -> list[Step]:
+        """Later training steps in the same input, of the same rank where both are known; by time where both lines have one."""
+        later = []
+        for s in reversed(self.steps):
+            if s.line.file != line.file or s.bar or (rank is not None and s.rank is not None and s.rank != rank):
+                continue
+            if s.line.time_s is not None and line.time_s is not None and s.line.time_of_day == line.time_of_day:
+                if s.line.time_s > line.time_s and s.line.number > line.number:
+                    later.append(s)
+            elif s.line.number > line.number:
+                later.append(s)
+            if len(later) >= 8:
+                break
+        return later
+
+
+def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
+    """The progress lines among the sampled lines."""
+    facts = ProgressFacts()
+    for f in reading.files:
+        for line in f.samples:
+            text = line.text
+            if _FINISHED.search(text) and "not " not in text[:40]:
+                facts.finished = line
+            if _QUICK.search(text) is None:
+                continue
+            if step := read_step(line, ranks.of_line(line)):
+                facts.steps.append(step)
+    return facts
+
+
+def read_step(line: Line, rank: int | None) -> Step | None:
+    """The progress a line shows, or `None`."""
+    text = line.text[-600:] if len(line.text) > 600 else line.text
+    for style in _STYLES:
+        m = style.search(text)
+        if m is None:
+            continue
+        g = m.groupdict()
+        seconds = float(g["s"]) if g.get("s") and g["s"].count(".") < 2 else None
+        if g.get("t") and g["t"].count(".") < 2:
+            seconds = float(g["t"]) / (1000 if g.get("u") == "ms" else 1)
+        if g.get("n") and seconds is not None:
+            seconds /= max(int(g["n"]), 1)
+        bar = not _LOSS.search(text) and "iteration" not in text and "completed step" not in text and not re.search(r"\bstep", text)
+        return Step(line, rank, int(g["step"]), int(g["total"]) if g.get("total") else None, seconds, bar)
+    if _LOGGED_LOSS.search(text):
+        return Step(line, rank, None, None, None, False)
+    return None
+
+
+def slow_ranks(facts: ProgressFacts) -> tuple[tuple[int, ...], float, list[Line]] | None:
+    """Ranks whose step time is at least three times the median of their peers: (ranks, ratio, their lines), or `None`."""
+    times: dict[int, list[float]] = {}
+    lines: dict[int, Line] = {}
+    for s in facts.steps:
+        if s.rank is not None and s.seconds:
+            times.setdefault(s.rank, []).append(s.seconds)
+            lines[s.rank] = s.line
+    if len(times) < 3:
+        return None
+    typical = {rank: statistics.median(t) for rank, t in times.items()}
+    middle = statistics.median(typical.values())
+    slow = sorted(r for r, t in typical.items() if middle > 0 and t >= 3 * middle)
+    if not slow or len(slow) * 3 > len(typical):
+        return None
+    return tuple(slow), max(typical[r] for r in slow) / middle, [lines[r] for r in slow]

@@ -1,0 +1,238 @@
+"""Whose rank a line, a process, a device or a task is: the maps that init lines and launcher tables give.
+
+Guesses nothing: a local rank is a global one only where everything speaks of one node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..model import Finding, Line
+from .launchers import Launchers
+from .reading import Reading
+
+NEEDLES = {" nranks ": 0, "world_size": 0, "World size": 0, "WORLD_SIZE": 0, "world size": 0, "num_processes": 0, "nproc": 0, "nnodes": 0}
+
+# comm 0x7f rank 12 nranks 16 cudaDev 12 nvmlDev 12 busId e0000 commId 0x1 - Init COMPLETE
+_COMM = re.compile(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?")
+_WORLD = re.compile(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
+_NODES = re.compile(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
+_NPROC = re.compile(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(slots=True)
+class Ranks:
+    """What is known of ranks: maps from process, device, host and bus id, the world size, and whether there is one node."""
+
+    by_pid: dict[int, int] = field(default_factory=dict)
+    by_device: dict[tuple[str, int], int] = field(default_factory=dict)
+    by_bus: dict[tuple[str, str], int] = field(default_factory=dict)
+    by_local: dict[tuple[str | None, int], int] = field(default_factory=dict)
+    host_of: dict[int, str] = field(default_factory=dict)
+    gpu_of: dict[int, str] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    world_size: int | None = None
+    one_node: bool = True
+    tasks_are_ranks: bool = False
+    named: dict[int, int] = field(default_factory=dict)
+
+    def of_line(self, line: Line) -> int | None:
+        """The global rank that printed a line, where that is known."""
+        o = line.origin
+        if o.rank is not None:
+            return o.rank
+        if o.pid is not None and o.pid in self.by_pid:
+            return self.by_pid[o.pid]
+        if o.local_rank is not None:
+            known = self.by_local.get((o.host, o.local_rank), self.by_local.get((None, o.local_rank)))
+            if known is not None:
+                return known
+            if self.one_node:
+                return o.local_rank
+        if o.task is not None and self.tasks_are_ranks:
+            return o.task
+        if o.host is not None and o.device is not None:
+            known = self.by_device.get((o.host, o.device))
+            if known is not None:
+                return known
+        if o.label and (m := re.search(r"(?:_|\b)(?:TP|DP|rank)_?(\d+)\Z", o.label)) and re.fullmatch(r"(?:Worker_)?(?:TP|DP)_?\d+", o.label):
+            return int(m[1]) if self.one_node else None
+        return self.named.get(line.file)
+
+    def of_finding(self, finding: Finding) -> tuple[int, ...] | None:
+        """The global ranks a finding is about: those its message names, else who printed it."""
+        c = finding.captures
+        for key in ("absent", "ranks"):
+            if c.get(key):
+                return _ranks_in(c[key])
+        if c.get("rank"):
+            return _ranks_in(c["rank"])
+        if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:
+            return (self.by_pid[int(c["pid"])],)
+        if c.get("local_rank") and self.one_node:
+            local = int(c["local_rank"])
+            return (self.by_local.get((None, local), local),)
+        if c.get("bus_id"):
+            bus = bus_key(c["bus_id"])
+            known = {r for (h, b), r in self.by_bus.items() if b == bus and (finding.line.origin.host in (None, h))}
+            if len(known) == 1:
+                return (known.pop(),)
+        if c.get("task") and self.tasks_are_ranks:
+            return _ranks_in(c["task"])
+        rank = self.of_line(finding.line)
+        return None if rank is None else (rank,)
+
+
+def _ranks_in(text: str) -> tuple[int, ...]:
+    out: set[int] = set()
+    for m in re.finditer(r"(\d+)(?:\s*-\s*(\d+))?", text):
+        first, last = int(m[1]), int(m[2] or m[1])
+        out.update(range(first, min(last, first + 4096) + 1))
+    return tuple(sorted(out))
+
+
+def bus_key(bus_id: str) -> str:
+    """One form for `e0000`, `0000:e0:00.0` and `00000000:E0:00.0`: bus and device in hex, `e0:00`."""
+    text = bus_id.lower().strip()
+    if ":" in text:
+        parts = text.split(".")[0].split(":")
+        return ":".join(parts[-2:])
+    number = int(text, 16) if re.fullmatch(r"[0-9a-f]{1,12}", text) else 0
+    return f"{(number >> 12) & 0xFF:02x}:{(number >> 4) & 0x1F:02x}" if number else text
+
+
+def full_bus(bus_id: str) -> str:
+    """A bus id as nvidia-smi and the report write it: `0000:e0:00.0`."""
+    return f"0000:{bus_key(bus_id)}.0"
+
+
+def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
+    """The maps that all inputs give together."""
+    ranks = Ranks()
+    sizes: list[int] = []
+    nodes = 0
+    locals_seen: set[int] = set()
+    tasks: set[int] = set()
+    nproc = 0
+    agreeing = disagreeing = 0
+    for f in reading.files:
+        if f.named_rank is not None:
+            ranks.named[f.index] = f.named_rank
+        for line in (*f.lines, *f.samples):
+            o = line.origin
+            if o.rank is not None:
+                ranks.seen.add(o.rank)
+                if o.local_rank is not None:
+                    ranks.by_local.setdefault((o.host, o.local_rank), o.rank)
+                    if o.rank != o.local_rank:
+                        ranks.one_node = False
+                if o.task is not None:
+                    agreeing += o.task == o.rank
+                    disagreeing += o.task != o.rank
+                if o.pid is not None:
+                    ranks.by_pid.setdefault(o.pid, o.rank)
+            if o.host:
+                ranks.hosts.add(o.host)
+            if o.local_rank is not None:
+                locals_seen.add(o.local_rank)
+            if o.task is not None:
+                tasks.add(o.task)
+        for line in f.lines:
+            text = line.text
+            if " nranks " in text and (m := _COMM.search(text)):
+                _comm(ranks, line, m)
+                sizes.append(int(m[2]))
+            elif m := _WORLD.search(text):
+                sizes.append(int(m[1]))
+            if m := _NODES.search(text):
+                nodes = max(nodes, int(m[1]))
+            if m := _NPROC.search(text):
+                nproc = max(nproc, int(m[1]))
+    _from_exits(ranks, launchers)
+    if nodes > 1 or len({h for h in ranks.hosts if not h.startswith("127.")}) > 1:
+        ranks.one_node = False
+    sizes = [s for s in sizes if 0 < s <= 200_000]
+    if sizes:
+        ranks.world_size = max(sizes)
+        if locals_seen and ranks.world_size > max(locals_seen) + 1 and nproc and ranks.world_size > nproc:
+            ranks.one_node = False
+    elif nproc and nodes <= 1:
+        ranks.world_size = nproc
+    top = max(ranks.seen, default=-1)
+    if ranks.world_size is not None and ranks.world_size <= top:
+        ranks.world_size = top + 1
+    labelled = len(tasks) > 1 and tasks == set(range(max(tasks) + 1))
+    ranks.tasks_are_ranks = not disagreeing and bool(agreeing or (labelled and not locals_seen and not ranks.seen))
+    return ranks
+
+
+def _comm(ranks: Ranks, line: Line, m: re.Match[str]) -> None:
+    """A communicator as large as the largest seen names global ranks; smaller groups number their own members."""
+    rank, size, device = int(m[1]), int(m[2]), int(m[3])
+    if ranks.world_size is not None and size < ranks.world_size:
+        return
+    if ranks.world_size is None or size > ranks.world_size:
+        ranks.by_device.clear()
+        ranks.by_bus.clear()
+        ranks.world_size = size
+    o = line.origin
+    ranks.seen.add(rank)
+    if o.pid is not None:
+        ranks.by_pid.setdefault(o.pid, rank)
+    if o.host:
+        ranks.by_device[o.host, device] = rank
+        ranks.host_of.setdefault(rank, o.host)
+    if m[4]:
+        ranks.by_bus[o.host or "", bus_key(m[4])] = rank
+        ranks.gpu_of.setdefault(rank, full_bus(m[4]))
+
+
+def _from_exits(ranks: Ranks, launchers: Launchers) -> None:
+    hosts: set[str] = set()
+    for e in launchers.exits:
+        if e.host and e.rank is not None:
+            hosts.add(e.host)
+            ranks.host_of.setdefault(e.rank, e.host)
+        if e.rank is None:
+            continue
+        if e.pid is not None:
+            ranks.by_pid.setdefault(e.pid, e.rank)
+        if e.local_rank is not None:
+            ranks.by_local.setdefault((e.host, e.local_rank), e.rank)
+            if e.rank != e.local_rank:
+                ranks.one_node = False
+    if len(hosts) > 1:
+        ranks.one_node = False
+    tables = {(e.local_rank, e.rank) for e in launchers.exits if e.rank is not None}
+    if len({local for local, _ in tables}) == len(tables):
+        for e in launchers.exits:
+            if e.rank is not None and e.local_rank is not None:
+                ranks.by_local.setdefault((None, e.local_rank), e.rank)
+    for e in launchers.exits:
+        if e.rank is None and e.local_rank is not None:
+            known = ranks.by_pid.get(e.pid or -1)
+            if known is None:
+                known = ranks.by_local.get((None, e.local_rank))
+            if known is None and ranks.one_node:
+                known = e.local_rank
+            e.rank = known
+            if known is not None and e.pid is not None:
+                ranks.by_pid.setdefault(e.pid, known)
+
+
+def write_ranks(ranks: Iterable[int]) -> str:
+    """Ranks for people: `3`, `3 and 5`, `0-2, 7 and 9`."""
+    ordered = sorted(set(ranks))
+    parts: list[str] = []
+    at = 0
+    while at < len(ordered):
+        end = at
+        while end + 1 < len(ordered) and ordered[end + 1] == ordered[end] + 1:
+            end += 1
+        parts += [f"{ordered[at]}-{ordered[end]}"] if end - at >= 2 else [str(r) for r in ordered[at : end + 1]]
+        at = end + 1
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1] if parts else ""

@@ -1,0 +1,49 @@
+"""The cleaned candidate lines of all inputs, as every correlating function takes them. Knows no blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..model import Finding, Line
+
+
+@dataclass(slots=True)
+class FileReading:
+    """One input: its candidate lines in order, a thin sample of all its lines, and its findings."""
+
+    index: int
+    name: str
+    bytes: int
+    line_count: int
+    lines: list[Line]
+    needles: list[tuple[str, ...]]
+    samples: list[Line]
+    findings: list[Finding] = field(default_factory=list)
+    repeated: int = 0
+    cut_lines: int = 0
+    named_rank: int | None = None
+    named_host: str | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """All inputs together."""
+
+    files: list[FileReading]
+
+    def lines(self) -> Iterator[Line]:
+        """Every candidate line, in file and line order."""
+        for f in self.files:
+            yield from f.lines
+
+    def findings(self) -> Iterator[Finding]:
+        """Every finding, in file and line order."""
+        for f in self.files:
+            yield from f.findings
+
+    def lines_with(self, *needles: str) -> Iterator[Line]:
+        """The candidate lines that hold one of the needles."""
+        for line in self.lines():
+            if any(n in line.text for n in needles):
+                yield line

@@ -1,0 +1,161 @@
+"""The structure of Python tracebacks in candidate lines: which lines are source code, how exceptions chain, whose text is quoted.
+
+De-interleaves by who printed a line where prefixes say so, and by structure where they do not. Knows no failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..model import Line
+
+NEEDLES = {
+    "Traceback (most recent call last)": 2,
+    'File "': 4,
+    "During handling of the above exception": 1,
+    "The above exception was the direct cause": 1,
+    "Original Traceback": 1,
+    "Exception ignored in": 1,
+    "Error in atexit": 1,
+    "Error in sys.excepthook": 1,
+    "ray::": 1,
+}
+
+_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
+# Traceback (most recent call last): (RANK 5)
+_QUOTED_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
+# -- Process 1 terminated with the following error:
+_SPAWN = re.compile(r"-- Process (\d+) terminated with the following error")
+# ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
+_RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
+_EXCEPTION = re.compile(r"^\W{0,4}(?:[\w]+\.)*[A-Z]\w*(?::|\Z| *:)")
+_CODE_START = re.compile(r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|if |elif |for |while |with |try:|except |import |from \w+ import)")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a traceback as it was printed."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(slots=True)
+class Raised:
+    """An exception at the end of a traceback. `position` counts from 0 in its chain: 0 is the exception that came first."""
+
+    line: Line
+    first: Line
+    frames: list[Frame]
+    chain: int
+    position: int
+    ignored: bool = False
+
+
+@dataclass(slots=True)
+class Structure:
+    """What the blocks of one input are. Keys are (line number, first column): one line may hold several parts."""
+
+    code: set[tuple[int, int]] = field(default_factory=set)
+    raised: dict[tuple[int, int], Raised] = field(default_factory=dict)
+    quoted_rank: dict[int, int] = field(default_factory=dict)
+    quoted_pid: dict[int, int] = field(default_factory=dict)
+    spawn_index: dict[int, int] = field(default_factory=dict)
+    ignored: set[int] = field(default_factory=set)
+
+
+def key_of(line: Line) -> tuple[int, int]:
+    """The key of a line or of its part behind a carriage return."""
+    return line.number, line.columns[0] if len(line.columns) else 0
+
+
+@dataclass(slots=True)
+class _Stream:
+    first: Line | None = None
+    frames: list[Frame] = field(default_factory=list)
+    indent: int = 0
+    in_frame: bool = False
+    chain: int = 0
+    position: int = 0
+    linked: bool = False
+    ignored: bool = False
+    rank: int | None = None
+    pid: int | None = None
+    spawn: int | None = None
+    last_number: int = -10
+
+
+def read_structure(lines: Sequence[Line]) -> Structure:
+    """The structure of the candidate lines of one input."""
+    out = Structure()
+    streams: dict[tuple[object, ...], _Stream] = {}
+    chains = 0
+    for line in lines:
+        text = line.text
+        o = line.origin
+        stream = streams.setdefault((o.rank, o.local_rank, o.task, o.pid, o.label), _Stream())
+        if line.number - stream.last_number > 40:
+            stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
+            stream.rank = stream.pid = stream.spawn = None
+            stream.ignored = False
+        stream.last_number = line.number
+        if "Exception ignored in" in text or "Error in atexit" in text or "Error in sys.excepthook" in text:
+            stream.ignored = True
+        if m := _SPAWN.search(text):
+            stream.spawn = int(m[1])
+        if m := _RAY.search(text):
+            stream.pid = int(m[1])
+        if "Traceback (most recent call last)" in text or "Original Traceback" in text:
+            quoted = _QUOTED_RANK.search(text)
+            stream.rank = int(quoted[1]) if quoted else (stream.rank if stream.linked else None)
+            if not stream.linked:
+                chains += 1
+                stream.chain, stream.position = chains, 0
+            stream.first, stream.frames, stream.in_frame = line, [], False
+        elif "During handling of the above" in text or "was the direct cause" in text:
+            stream.linked = True
+            stream.position += 1
+        elif m := _FRAME.search(text):
+            stream.first = stream.first or line
+            if not stream.chain:
+                chains += 1
+                stream.chain = chains
+            stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
+            stream.indent = len(text) - len(text.lstrip())
+            stream.in_frame = True
+        elif stream.in_frame or stream.frames:
+            indent = len(text) - len(text.lstrip())
+            if stream.in_frame and indent > stream.indent and not _looks_raised(text):
+                out.code.add(key_of(line))
+            elif _EXCEPTION.match(text.lstrip()[:200]) and stream.frames:
+                out.raised[key_of(line)] = Raised(
+                    line, stream.first or line, stream.frames, stream.chain, stream.position, stream.ignored
+                )  # fmt: skip
+                if stream.ignored:
+                    out.ignored.add(line.number)
+                stream.frames, stream.in_frame, stream.linked = [], False, False
+                stream.ignored = False
+            else:
+                stream.in_frame = False
+        if _CODE_START.match(text) and not o and "Traceback" not in text and _is_statement(text):
+            out.code.add(key_of(line))
+        for value, table in ((stream.rank, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
+            if value is not None:
+                table[line.number] = value
+    return out
+
+
+def _looks_raised(text: str) -> bool:
+    """An exception line may be indented where a summary quotes it: `    KeyError: 'x'`."""
+    return bool(re.match(r"\s*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: |\Z)", text))
+
+
+def _is_statement(text: str) -> bool:
+    """Source code rather than a sentence: a bracket, a quote or an end colon right behind the keyword."""
+    stripped = text.strip()
+    return stripped.startswith(("raise ", "self.", "logger.", "logging.", "warnings.warn", "print(", "def ", "class ")) and (
+        "(" in stripped or stripped.endswith(":")
+    )

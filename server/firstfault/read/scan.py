@@ -1,0 +1,97 @@
+"""Finds the lines worth looking at: one pass of hyperscan over raw bytes, or a slower search with the same result.
+
+Knows needles as plain bytes and what a line is; knows neither pages nor cleaning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+try:
+    import hyperscan as _hyperscan
+except ImportError:  # no wheel for this platform or Python
+    _hyperscan = None
+
+
+class Scanner:
+    """Reports where needles occur in a block of bytes.
+
+    `needles` maps a literal to how many lines behind it belong to it (0: only its own line).
+    """
+
+    def __init__(self, needles: Mapping[str, int], *, use_hyperscan: bool = True) -> None:
+        self.needles = tuple(sorted(needles))
+        self.after = tuple(needles[n] for n in self.needles)
+        self._bytes = tuple(n.encode() for n in self.needles)
+        self._database: Any = _database(self._bytes) if use_hyperscan and _hyperscan and self._bytes else None
+        self._fallback: re.Pattern[bytes] | None = None
+        if self._database is None and self._bytes:
+            self._fallback = re.compile(b"|".join(re.escape(n) for n in sorted(self._bytes, key=lambda n: (-len(n), n))))
+
+    @property
+    def fast(self) -> bool:
+        """Whether hyperscan does the work."""
+        return self._database is not None
+
+    def hits(self, block: bytes) -> list[tuple[int, int]]:
+        """(offset behind the needle, needle index) of every occurrence that decides which lines are candidates, in order.
+
+        The slower path reports at least one needle a line; `needles_in` gives the rest.
+        """
+        found: list[tuple[int, int]] = []
+        if self._database is not None:
+            append = found.append
+
+            def seen(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
+                append((end, index))
+
+            self._database.scan(block, match_event_handler=seen)
+            found.sort()
+        elif self._fallback is not None:
+            found = [(m.end(), -1) for m in self._fallback.finditer(block)]
+        return found
+
+    def needles_in(self, line: bytes) -> tuple[int, ...]:
+        """The indices of all needles in a line."""
+        return tuple(i for i, n in enumerate(self._bytes) if n in line)
+
+
+def _database(needles: tuple[bytes, ...]) -> Any:
+    """The compiled database, from the cache when a sound one is there: compiling takes half a second, loading none."""
+    key = hashlib.sha256(b"\0".join((_hyperscan.__version__.encode(), *needles))).hexdigest()[:32]
+    path = cache_folder() / f"needles-{key}.hs"
+    try:
+        stored = path.read_bytes()
+        digest, data = stored[:32], stored[32:]
+        if hashlib.sha256(data).digest() == digest:
+            database = _hyperscan.loadb(data, _hyperscan.HS_MODE_BLOCK)
+            database.scratch = _hyperscan.Scratch(database)
+            return database
+    except Exception:  # a damaged, foreign or unreadable cache is made anew
+        pass
+    database = _hyperscan.Database(mode=_hyperscan.HS_MODE_BLOCK)
+    expressions = [b"".join(b"\\x%02x" % byte for byte in n) for n in needles]
+    database.compile(expressions=expressions, ids=list(range(len(needles))), elements=len(needles), flags=[0] * len(needles))
+    try:
+        data = _hyperscan.dumpb(database)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_bytes(hashlib.sha256(data).digest() + data)
+        part.replace(path)
+    except Exception:  # a read-only home only costs the half second again
+        pass
+    return database
+
+
+def cache_folder() -> Path:
+    """Where caches may lie: FIRSTFAULT_CACHE, else the user's cache folder."""
+    if given := os.environ.get("FIRSTFAULT_CACHE"):
+        return Path(given)
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA", os.path.expanduser("~"))) / "firstfault" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "firstfault"

@@ -1,0 +1,1 @@
+"""Renderings of a report for people and tools. Adds nothing to what the report says."""

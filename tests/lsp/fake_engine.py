@@ -1,11 +1,11 @@
 """A stand-in for the engine whose answers are plain to see in the log it is given. Knows nothing of real failures.
 
-    FAULT rank 3 host node07: text     the first fault of rank 3, matched from `FAULT` to the end of the line
-    WAITS rank 1: text                 collateral of the fault
-    PROOF text                         evidence that supports it
-    KNOWN text                         a line that a page recognises, part of no failure
-    WAIT_UNTIL_CANCELLED               a file that takes until it is cancelled, then says so in `<file>.cancelled`
-    RAISE                              an engine that breaks
+FAULT rank 3 host node07: text     the first fault of rank 3, matched from `FAULT` to the end of the line
+WAITS rank 1: text                 collateral of the fault
+PROOF text                         evidence that supports it
+KNOWN text                         a line that a page recognises, part of no failure
+WAIT_UNTIL_CANCELLED               a file that takes until it is cancelled, then says so in `<file>.cancelled`
+RAISE                              an engine that breaks
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ class FakeEngine:
         return self._diagnose(texts)
 
     def diagnose_text(self, text: str, name: str) -> Diagnosis:
+        if "PRINT" in text:
+            print("this must not reach the client")
         if "RAISE" in text:
             raise ValueError("the engine broke")
         return self._diagnose({name: text})
@@ -112,7 +114,10 @@ class FakeEngine:
 
     def library(self) -> Library:
         return Library(
-            [page("test-fault", "A test fault", Role.INITIATING, (DEBUG, TIMEOUT)), page("test-waits", "A rank that waits", Role.COLLATERAL)]
+            [
+                page("test-fault", "A test fault", Role.INITIATING, (DEBUG, TIMEOUT)),
+                page("test-waits", "A rank that waits", Role.COLLATERAL),
+            ]
         )
 
     def _diagnose(self, texts: Mapping[str, str]) -> Diagnosis:
@@ -135,12 +140,16 @@ class FakeEngine:
                 findings.append(Finding(FAILURES[kind], role, line, match.start(), match.end(), captures))
                 if kind == "FAULT" and fault is None:
                     fault = match
-                    evidence.insert(0, Evidence(name, number, match.start() + 1, match.end() + 1, raw[:2000], "initiating", "the first to fail"))
+                    evidence.insert(
+                        0, Evidence(name, number, match.start() + 1, match.end() + 1, raw[:2000], "initiating", "the first to fail")
+                    )
                 elif kind == "PROOF":
                     evidence.append(Evidence(name, number, match.start() + 1, match.end() + 1, raw[:2000], "corroborating", "supports it"))
                 elif kind == "WAITS":
                     collateral.append(Collateral("test-waits", (rank,) if rank is not None else None, name, number, "waited for it"))
-        inputs = tuple(InputSummary(n, "log", len(t.encode("utf-8", "replace")), t.count("\n") + 1, (0, 1, 2, 3), ()) for n, t in texts.items())
+        inputs = tuple(
+            InputSummary(n, "log", len(t.encode("utf-8", "replace")), t.count("\n") + 1, (0, 1, 2, 3), ()) for n, t in texts.items()
+        )
         incidents: tuple[Incident, ...] = ()
         if evidence:
             rank = int(fault["rank"]) if fault and fault["rank"] else None
@@ -175,7 +184,7 @@ class FakeLaunch:
         return found
 
     def is_launch_file(self, path: str, text: str) -> bool:
-        return detect_kind(path, text) is not None
+        return detect_kind(path, text) is not None and ("torchrun" in text or "init_process_group" in text)
 
     def edits(self, setting: Setting, text: str, path: str) -> list[TextEdit]:
         if "REFUSE" in text:

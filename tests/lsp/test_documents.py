@@ -82,7 +82,12 @@ def test_logs_are_known_by_language_or_name(uri: str, language: str) -> None:
 
 @pytest.mark.parametrize(
     ("uri", "language"),
-    [("file:///a/train.py", "python"), ("file:///a/run.sbatch", "shellscript"), ("output:extension-output-1", "log"), ("git:/a/x.log", "log")],
+    [
+        ("file:///a/train.py", "python"),
+        ("file:///a/run.sbatch", "shellscript"),
+        ("output:extension-output-1", "log"),
+        ("git:/a/x.log", "log"),
+    ],
 )
 def test_programs_and_views_are_no_logs(uri: str, language: str) -> None:
     assert not is_log(uri, language)

@@ -103,9 +103,7 @@ async def _for_diagnostics(
     if not settings:
         return []
     folders, texts = session.documents.folder_paths(), open_texts(session)
-    found = await session.workers.run(
-        lambda _: launching.offers(launch, list(settings.values()), folders, texts), StopFlag(), long=False
-    )
+    found = await session.workers.run(lambda _: launching.offers(launch, list(settings.values()), folders, texts), StopFlag(), long=False)
     out: list[types.CodeAction | types.Command] = []
     for key, setting in settings.items():
         offers = [o for o in found if (o.setting.kind, o.setting.name) == key]
@@ -166,7 +164,9 @@ def common_settings(session: Session) -> list[Setting]:
     return [setting for _, setting in sorted(counted.values(), key=lambda c: (-c[0], c[1].name))[:4]]
 
 
-def _edit_action(session: Session, title: str, kind: types.CodeActionKind, offer: Offer, diagnostics: list[types.Diagnostic] | None) -> types.CodeAction:
+def _edit_action(
+    session: Session, title: str, kind: types.CodeActionKind, offer: Offer, diagnostics: list[types.Diagnostic] | None
+) -> types.CodeAction:
     action = types.CodeAction(title, kind, diagnostics)
     if session.client.resolves_edits:
         setting = offer.setting

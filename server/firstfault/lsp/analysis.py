@@ -222,7 +222,9 @@ def _of_evidence(evidence: Evidence, incident: Incident, finding: Finding | None
 
 def _of_collateral(collateral: Collateral, incident: Incident, finding: Finding | None) -> Mark:
     start, end = (finding.column, finding.end_column) if finding else (1, LINE_END)
-    return Mark(collateral.file, collateral.line, start, end, collateral.failure, COLLATERAL, collateral.why, incident, collateral.ranks, finding)
+    return Mark(
+        collateral.file, collateral.line, start, end, collateral.failure, COLLATERAL, collateral.why, incident, collateral.ranks, finding
+    )
 
 
 def analysis_of_text(diagnosis: Diagnosis, name: str, uri: str, index: LineIndex, encoding: str) -> Analysis:
@@ -291,4 +293,3 @@ def map_of_file(path: str) -> LineMap:
             return LineMap.of(file.read())
     except OSError:
         return LineMap()
-

@@ -15,7 +15,9 @@ from .positions import LineIndex
 
 # Names under which editors open logs; an empty one is how Vim names a type it does not know.
 LOG_LANGUAGES = frozenset({"log", "plaintext", "text", "txt", "fundamental", "slurm-log", ""})
-LOG_NAME = re.compile(r"(?:\.(?:log|out|err|stdout|stderr|txt)(?:\.\d+)?|\.[oe]\d+|(?:^|[-_.])(?:stdout|stderr|kmsg|dmesg))\Z", re.IGNORECASE)
+LOG_NAME = re.compile(
+    r"(?:\.(?:log|out|err|stdout|stderr|txt)(?:\.\d+)?|\.[oe]\d+|(?:^|[-_.])(?:stdout|stderr|kmsg|dmesg))\Z", re.IGNORECASE
+)
 # Documents that are views of something else, not logs of a job; the server's own output among them.
 NOT_LOGS = frozenset({"output", "git", "vscode", "vscode-settings", "walkthrough", "comment", "firstfault"})
 

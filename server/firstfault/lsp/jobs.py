@@ -57,7 +57,10 @@ class Workers:
         self._closed = False
 
     async def run(self, work: Callable[[StopFlag], T], stop: StopFlag, *, long: bool) -> T:
-        """The result of `work`, done in a thread. When the waiting task is cancelled the flag is set. Raises Cancelled when it was set before the start."""
+        """The result of `work`, done in a thread. When the waiting task is cancelled the flag is set.
+
+        Raises Cancelled when the flag was set before the work began.
+        """
 
         def guarded() -> T:
             if stop() or self._closed:

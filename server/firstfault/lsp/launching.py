@@ -106,7 +106,7 @@ def title_of(setting: Setting) -> str:
     if setting.kind == "env":
         return f"Set {setting.name}={setting.value}"
     if setting.kind == "timeout":
-        return f"Raise the collective timeout to {setting.value}{' s' if setting.value.isdigit() else ''}"
+        return f"Raise the collective timeout to {_duration(setting.value)}"
     return f"Pass {setting.name}{' ' + setting.value if setting.value else ''}"
 
 
@@ -119,3 +119,14 @@ def line_to_copy(setting: Setting) -> str:
         value = f"timedelta(seconds={seconds})" if seconds else setting.value
         return f"torch.distributed.init_process_group(timeout={value})"
     return f"{setting.name} {setting.value}".strip()
+
+
+def _duration(value: str) -> str:
+    """Seconds in the largest unit that holds them whole; other spellings as they are."""
+    if not value.isdigit():
+        return value
+    seconds = int(value)
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds and seconds % size == 0:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

@@ -29,7 +29,10 @@ def units_of(text: str, encoding: str) -> int:
 
 
 def characters_before(text: str, units: int, encoding: str) -> int:
-    """The index of the character that holds or follows unit `units` of `text`; a unit inside a character rounds down, one behind the end gives the length."""
+    """The index of the character that begins at unit `units` of `text`.
+
+    A unit inside a character rounds down, one behind the end gives the length.
+    """
     if encoding == UTF32 or text.isascii():
         return max(0, min(units, len(text)))
     if encoding == UTF8:
@@ -123,7 +126,8 @@ def place(line_map: LineMap, report_line: int, raw: str, column: int, encoding: 
 class LineIndex:
     """The lines of one version of an open document, as its editor counts them.
 
-    `lone_cr_ends` says whether the editor ends a line at a lone ``\\r``, as the protocol wants and VS Code does; Vim and Emacs show it as a character.
+    `lone_cr_ends` says whether the editor ends a line at a lone ``\\r``, as the protocol wants and VS Code does.
+    Vim and Emacs show it as a character.
     """
 
     def __init__(self, text: str, *, lone_cr_ends: bool = True) -> None:

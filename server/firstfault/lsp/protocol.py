@@ -96,4 +96,12 @@ def log_error(error: BaseException, source: type[BaseException]) -> None:
     logger.error("%s: %s", source.__name__, error, exc_info=sys.exc_info()[0] is not None)
 
 
-__all__ = ["REQUEST_FAILED", "SERVER_CANCELLED", "FirstFaultProtocol", "JsonRpcInternalError", "RequestFailed", "log_error", "make_converter"]
+__all__ = [
+    "REQUEST_FAILED",
+    "SERVER_CANCELLED",
+    "FirstFaultProtocol",
+    "JsonRpcInternalError",
+    "RequestFailed",
+    "log_error",
+    "make_converter",
+]

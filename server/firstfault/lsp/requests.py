@@ -36,7 +36,11 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
         return await _diagnose_text(session, text, title if isinstance(title, str) and title else "selection")
     if not isinstance(path, str) or not path:
         raise RequestFailed(
-            str(FirstFaultError("nothing to diagnose", reason="the request names neither text nor path", help="select lines or choose a file"))
+            str(
+                FirstFaultError(
+                    "nothing to diagnose", reason="the request names neither text nor path", help="select lines or choose a file"
+                )
+            )
         )
     path = os.path.expanduser(to_fs_path(path) or path if path.startswith("file:") else path)
     stop = StopFlag()

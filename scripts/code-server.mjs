@@ -1,18 +1,13 @@
 // Installs the VS Code that the editor test drives, outside the checkout. Knows nothing of the test itself.
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+import { cacheFolder, once } from "./cache.mjs";
 import { run } from "./process.mjs";
 
 /** code-server 4.139.1 is VS Code 1.139.1 with a server and a browser front end; it runs on Node 24 only. */
 export const CODE_SERVER = "4.139.1";
 const NODE_WHEEL = "24.19.0";
-
-/** Where downloads live that several checkouts share. */
-export function cacheFolder() {
-  return process.env.FIRSTFAULT_CACHE || path.join(os.homedir(), ".cache", "firstfault");
-}
 
 /** Installs code-server once and returns {node, entry}: the program and the script that start it. `python` has pip. */
 export function installCodeServer(python) {
@@ -52,14 +47,4 @@ function installNode(python) {
 /** An environment in which every setting that an outer npm exported is unset. */
 function withoutNpmSettings() {
   return Object.fromEntries(Object.keys(process.env).filter((name) => /^npm_/i.test(name)).map((name) => [name, undefined]));
-}
-
-/** Runs `install` in an empty folder unless an earlier run finished there; a half-done folder is thrown away. */
-function once(folder, install) {
-  const done = path.join(folder, ".complete");
-  if (existsSync(done)) return;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  install();
-  writeFileSync(done, "");
 }

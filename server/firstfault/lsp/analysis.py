@@ -27,6 +27,9 @@ _ORDER = {INITIATING: 0, CORROBORATING: 1, COLLATERAL: 2, CONTEXT: 3, RECOGNISED
 LINE_END = 1_000_000
 # Files above this size cannot be opened in an editor as text, so nobody sees where their lone carriage returns fall.
 LARGEST_OPENED_BYTES = 64 * 1024 * 1024
+# gzip and zstd, which no editor opens as text, and the marks of UTF-16.
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 _generations = itertools.count(1)
 
@@ -290,6 +293,9 @@ def map_of_file(path: str) -> LineMap:
         if os.path.getsize(path) > LARGEST_OPENED_BYTES:
             return LineMap()
         with open(path, "rb") as file:
-            return LineMap.of(file.read())
+            data = file.read()
+        if data.startswith(_COMPRESSED):
+            return LineMap()
+        return LineMap.of(data.decode("utf-16", "replace") if data.startswith(_WIDE) else data)
     except OSError:
         return LineMap()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from ..errors import FirstFaultError
 from ..launch import TextEdit, detect_kind, edits_for
 from ..model import Setting
 
+logger = logging.getLogger(__name__)
 LARGEST_SCRIPT_BYTES = 512 * 1024
 MOST_FILES = 3
 
@@ -88,6 +90,9 @@ def offer_of(launch: Launch, setting: Setting, path: str, text: str | None) -> O
         return Offer(setting, path, tuple(launch.edits(setting, text, path)), text)
     except FirstFaultError as error:
         return Offer(setting, path, (), text, f"{error.what}: {error.reason}" if error.reason else error.what)
+    except Exception:  # One script that trips the editor of its kind must not take the other offers away.
+        logger.exception("no edit of %s for %s", path, setting.name)
+        return Offer(setting, path, (), text, "the edit failed, see the log")
 
 
 def read_script(path: str) -> str | None:

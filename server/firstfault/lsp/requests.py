@@ -42,7 +42,7 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
                 )
             )
         )
-    path = os.path.expanduser(to_fs_path(path) or path if path.startswith("file:") else path)
+    path = _absolute(session, path)
     stop = StopFlag()
     token = data.get("workDoneToken")
     progress = _Progress(session, token, os.path.basename(path) or path) if isinstance(token, (str, int)) else None
@@ -107,6 +107,13 @@ async def _diagnose_text(session: Session, text: str, title: str) -> dict[str, A
             raise _failed(error, title) from error
     session.status.send("idle", verdict_in_brief(Analysis(diagnosis, {}, {})))
     return _answer(session, diagnosis)
+
+
+def _absolute(session: Session, given: str) -> str:
+    """The absolute path of a path or file URI; a relative one starts at the first workspace folder. `-` is a name like any other."""
+    path = os.path.expanduser((to_fs_path(given) if given.startswith("file:") else None) or given)
+    folders = session.documents.folder_paths()
+    return os.path.abspath(os.path.join(folders[0], path) if folders else path)
 
 
 def _answer(session: Session, diagnosis: Diagnosis) -> dict[str, Any]:

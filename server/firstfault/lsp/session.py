@@ -177,7 +177,12 @@ class Session:
                 loop.call_soon_threadsafe(progress, done, whole)
 
         def work(flag: StopFlag) -> Analysis:
-            diagnosis = self.engine.diagnose(paths, progress=on_progress, cancelled=flag)
+            try:
+                diagnosis = self.engine.diagnose(paths, progress=on_progress, cancelled=flag)
+            except Exception as error:
+                if flag():
+                    raise Cancelled from error
+                raise
             if flag():
                 raise Cancelled
             return analysis_of_files(diagnosis, paths, self.client.encoding)

@@ -11,7 +11,7 @@ from .knowledge.match import match_line
 from .model import Diagnosis, Line
 from .read.blocks import key_of, read_structure
 from .read.inputs import Source, find_sources
-from .read.lines import make_line, segments
+from .read.lines import complete_times, make_line, segments
 from .read.reader import LineReader, RawFile
 from .read.scan import Scanner
 
@@ -96,7 +96,8 @@ def _read(library: Library, scanner: Scanner, raw: RawFile, index: int, source: 
             if inside:
                 lines.append(make_line(part, index, candidate.number, column, whole))
                 names.append(inside)
-    samples = list(_samples(raw, index))
+    lines = complete_times(lines)
+    samples = complete_times(list(_samples(raw, index)))
     file = FileReading(index, source.name, raw.bytes, raw.lines, lines, names, samples, repeated=raw.repeated, cut_lines=raw.cut_lines)
     code = read_structure(lines).code
     for line, needles in zip(lines, names, strict=True):

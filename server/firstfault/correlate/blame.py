@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
+from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import Facts, Hypothesis
+from .hypotheses import GENERIC, Facts, Hypothesis
+from .launchers import Exit
+from .progress import find_stall, slow_ranks
 from .ranks import write_ranks
 
-GENERIC = "python-exception"
 _WAITING = ("collective-timeout", "nccl-watchdog-hang")
 _FOLLOWS_A_PEER = ("gloo-connection-closed", "nccl-remote-error", "store-connection-lost", "peer-heartbeat-lost")
 _CLOCK_SLACK_S = 1.5
@@ -39,9 +41,9 @@ def choose(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives)
         return None
     waited_until = _first_timeout(pool, collectives)
     explained = _explained(pool)
-    order = sorted(pool, key=lambda h: (_class(h, pool, explained, waited_until, suspicion), _when(h, pool), h.failure, h.detail))
+    order = sorted(pool, key=lambda h: (_class(facts, h, pool, explained, waited_until), _when(facts, h, pool), h.failure, h.detail))
     root = order[0]
-    ranks = _ranks(facts, root, pool)
+    ranks = _ranks(facts, root, pool, collectives)
     verdict = _verdict(root, ranks)
     choice = Choice(root, ranks, verdict, suspicion=suspicion)
     choice.reasons = _reasons(facts, choice, pool, collectives, suspicion)
@@ -49,6 +51,24 @@ def choose(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives)
         same = h.role is Role.INITIATING and h.strength == "direct" and not _follows(h, root) and h.kind == "finding"
         (choice.rivals if same and not set(h.ranks) & set(root.ranks) else choice.after).append(h)
     return choice
+
+
+def choose_without_errors(facts: Facts) -> Choice | None:
+    """What progress alone shows where no line is an error: a rank far slower than its peers, or a job that stands still."""
+    pages = facts.library.pages
+    slow = slow_ranks(facts.progress)
+    if slow is not None and "rank-straggler" in pages:
+        ranks, ratio, lines = slow
+        reason = f"its steps take {ratio:.1f} times as long as the median of its peers"
+        root = Hypothesis("rank-straggler", pages["rank-straggler"], strength="probable", named=ranks, lines=tuple(lines), reasons=[reason], kind="late")
+        return Choice(root, ranks, Verdict.PROBABLE, [reason])
+    stall = find_stall(facts.progress, [x for f in facts.reading.files for x in f.samples])
+    if stall is not None and "silent-hang" in pages:
+        last, end, gap = stall
+        reason = f"no step was printed in the last {gap / 60:.0f} minutes, while other lines went on"
+        root = Hypothesis("silent-hang", pages["silent-hang"], strength="symptom", named=None, lines=(last.line, end), reasons=[reason], kind="stall")
+        return Choice(root, None, Verdict.UNDETERMINED, [reason])
+    return None
 
 
 def _structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, suspicion: Suspicion | None) -> list[Hypothesis]:
@@ -78,8 +98,13 @@ def _structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collect
     return out
 
 
-def _absent(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
-    """The few ranks that do not complain where all others do: (ranks, the lines of those who wait)."""
+def _absent(
+    facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, any_report: bool = False
+) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
+    """The few ranks that do not complain where all others do: (ranks, the lines of those who wait).
+
+    Only timeouts count, unless `any_report`: then lost connections do too.
+    """
     victims: dict[int, Line] = {}
     for h in hypotheses:
         if h.failure in (*_WAITING, *_FOLLOWS_A_PEER):
@@ -88,12 +113,20 @@ def _absent(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives
     for w in collectives.waits:
         if w.rank is not None:
             victims.setdefault(w.rank, w.line)
-    if not any(h.failure in _WAITING for h in hypotheses) and not collectives.waits:
+    if not victims and any(h.failure in _WAITING and h.nobody for h in hypotheses):
+        # Reports without a rank: then the ranks that failed by themselves are the ones that waited.
+        reports = [f.line for h in hypotheses if h.failure in _WAITING for f in h.nobody]
+        for e in facts.launchers.own_failures():
+            if e.rank is not None:
+                victims.setdefault(e.rank, reports[0])
+    if not any_report and not any(h.failure == _WAITING[0] for h in hypotheses) and not collectives.waits:
         return None
     size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
     absent = tuple(r for r in range(size) if r not in victims)
     if not absent or len(victims) < 2 or len(absent) * 2 > len(victims):
-        if not (absent and len(victims) == 1 and size == 2 and absent[0] in facts.ranks.seen):
+        # Of two ranks the other one is meant, if it is seen to live: by its own lines, or by progress that nobody signs.
+        alive = absent and (absent[0] in facts.ranks.seen or any(s.rank is None for s in facts.progress.steps))
+        if not (alive and len(victims) == 1 and size == 2):
             return None
     own = {r for h in hypotheses if h.role is Role.INITIATING for r in h.ranks}
     if own & set(absent):
@@ -115,9 +148,10 @@ def _explained(pool: list[Hypothesis]) -> dict[int, set[str]]:
     return {id(h): {o.failure for o in pool if o is not h and h.failure in o.page.explains} for h in pool}
 
 
-def _class(h: Hypothesis, pool: list[Hypothesis], explained: dict[int, set[str]], waited_until: Line | None, suspicion: Suspicion | None) -> int:
+def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[int, set[str]], waited_until: Line | None) -> int:
     """How near to the root a hypothesis can be: small is near."""
-    late = waited_until is not None and h.kind == "finding" and h.failure not in _WAITING and _is_after(h.first(), waited_until)
+    late = waited_until is not None and h.kind == "finding" and h.failure not in _WAITING and _is_after(facts, h, waited_until)
+    early = waited_until is not None and not late and h.first_time(facts) is not None
     if h.kind in ("behind", "diverged"):
         return 20
     if h.kind == "late":
@@ -140,7 +174,7 @@ def _class(h: Hypothesis, pool: list[Hypothesis], explained: dict[int, set[str]]
         if h.strength in ("probable", "symptom"):
             base += 3
         if h.failure == "worker-exit-unexplained":
-            base += 4
+            base += -3 if early else 4
         if late:
             base += 10
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
@@ -149,18 +183,22 @@ def _class(h: Hypothesis, pool: list[Hypothesis], explained: dict[int, set[str]]
     return 80
 
 
-def _is_after(line: Line, other: Line) -> bool:
-    """Whether a line came after another: by time where both have comparable ones, else by place in one input."""
-    if line.time_s is not None and other.time_s is not None and line.time_of_day == other.time_of_day:
-        return line.time_s > other.time_s + _CLOCK_SLACK_S
+def _is_after(facts: Facts, h: Hypothesis, other: Line) -> bool:
+    """Whether a hypothesis began after a line: by time where both have comparable ones, else by place in one input."""
+    mine, theirs = h.first_time(facts), facts.time_of(other)
+    if mine is not None and theirs is not None and mine[1] == theirs[1]:
+        return mine[0] > theirs[0] + _CLOCK_SLACK_S
+    line = h.first()
     return line.file == other.file and line.number > other.number
 
 
-def _when(h: Hypothesis, pool: list[Hypothesis]) -> tuple[float, int, int]:
+def _when(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> tuple[float, int, int]:
     """Sorts by time where every hypothesis of the pool has one, else by place."""
     first = h.first()
-    if all(x.time_s() is not None for x in pool):
-        return (h.time_s() or 0.0, first.file, first.number)
+    times = [x.first_time(facts) for x in pool]
+    mine = h.first_time(facts)
+    if mine is not None and all(t is not None and t[1] == mine[1] for t in times):
+        return (mine[0], first.file, first.number)
     return (0.0, first.file, first.number)
 
 
@@ -168,35 +206,91 @@ def _follows(h: Hypothesis, root: Hypothesis) -> bool:
     return h.failure in root.page.explains or h.failure == root.failure
 
 
-def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis]) -> tuple[int, ...] | None:
+def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
     """The global ranks that failed first; empty for every rank alike, `None` where the input cannot tell."""
     if root.kind != "finding":
         return root.named
-    if root.page.scope == "job" and root.failure != GENERIC:
-        return ()
+    pointed = _pointed_at(facts, root)
+    if pointed:
+        return pointed
+    if root.failure in (*_WAITING, *_FOLLOWS_A_PEER):
+        return _behind_the_victims(facts, root, pool, collectives)
     world = facts.ranks.world_size
     named = set(root.ranks)
+    told = {r for f in root.findings if any(f.captures.get(k) for k in ("rank", "ranks")) for r in facts.ranks_of(f) or ()}
+    if root.page.scope == "job" and root.failure != GENERIC and not told:
+        return (0,) if world == 1 else ()
     own = [e for e in facts.launchers.own_failures() if e.rank is not None]
     failing = {e.rank for e in own if e.rank is not None}
     if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
         named |= failing
     if not named and root.nobody:
-        if len(failing) == 1:
+        if len(failing) == 1 and _copies(facts, root) < 3:
             named = set(failing)
-        elif len(failing) > 1:
-            copies = len({(f.line.file, f.line.number) for f in root.nobody if f.strength == root.strength})
-            if world is not None and len(failing) >= world:
-                return ()
-            if copies >= len(failing) or copies >= 3:
-                named = set(failing) if world is not None and len(failing) < world else set()
-                return tuple(sorted(named))
-            roots = {e.rank for e in own if e.root and e.rank is not None}
-            return None if len(roots) != 1 else tuple(sorted(r for r in roots))
+        elif _copies(facts, root) > 1 or len(failing) > 1:
+            return _unsigned(facts, root, own)
     if not named:
         return None
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     return _first_ones(root, named)
+
+
+def _copies(facts: Facts, root: Hypothesis) -> int:
+    """How many processes printed the same failure without saying who they are: tracebacks of their own, not reports of reports."""
+    heads: set[tuple[int, int]] = set()
+    texts: dict[str, int] = {}
+    streams: set[tuple[object, ...]] = set()
+    for f in root.nobody:
+        raised = facts.structures[f.line.file].raised.get(key_of(f.line))
+        head = raised.first if raised else f.line
+        o = f.line.origin
+        streams.add((o.pid, o.label, o.device, o.host))
+        if (f.line.file, head.number) not in heads and (raised is None or raised.position == 0):
+            heads.add((f.line.file, head.number))
+            texts[f.line.text[f.start : f.start + 80]] = texts.get(f.line.text[f.start : f.start + 80], 0) + 1
+    alike = max(texts.values(), default=0)
+    labelled = any(o[0] is not None or o[1] is not None for o in streams)
+    return min(alike, len(streams)) if labelled else alike
+
+
+def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit]) -> tuple[int, ...] | None:
+    """Who raised a failure that several processes printed without a rank: all alike, those the launcher saw fail, or unknown."""
+    world = facts.ranks.world_size
+    failing = {e.rank for e in own if e.rank is not None}
+    copies = _copies(facts, root)
+    if world is not None and (len(failing) >= world or copies >= world):
+        return ()
+    if copies < 2:
+        roots = {e.rank for e in own if e.root and e.rank is not None}
+        return tuple(sorted(roots)) if len(roots) == 1 else None
+    if failing and world is not None and len(failing) < world and copies <= len(failing) + 1 and len(failing) * 2 <= world:
+        return tuple(sorted(failing))
+    return ()
+
+
+def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
+    """The ranks that the failure's own lines call absent, continuation lines included."""
+    out: set[int] = set()
+    for f in facts.reading.findings():
+        if f.failure == root.failure and f.captures.get("absent"):
+            out.update(facts.ranks.of_finding(f) or ())
+    return tuple(sorted(out))
+
+
+def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
+    """Who is behind reports of victims: the absent few; nobody in particular where every rank reports; else unknown."""
+    suspicion = suspect(collectives, facts.ranks)
+    if suspicion is not None and suspicion.kind == "first":
+        return ()
+    absent = _absent(facts, pool, collectives, any_report=True)
+    if absent:
+        return absent[0]
+    victims = set(root.ranks) | collectives.waiting_ranks()
+    world = facts.ranks.world_size
+    if world is not None and len(victims) >= world > 1:
+        return ()
+    return None
 
 
 def _first_ones(root: Hypothesis, named: set[int]) -> tuple[int, ...]:
@@ -229,7 +323,7 @@ def _reasons(facts: Facts, choice: Choice, pool: list[Hypothesis], collectives: 
         if downstream:
             out.append(f"a fault of its own explains the other reports ({', '.join(downstream[:4])})")
     first_timeout = _first_timeout(pool, collectives)
-    if first_timeout is not None and root.kind == "finding" and root.failure not in _WAITING and not _is_after(root.first(), first_timeout):
+    if first_timeout is not None and root.kind == "finding" and root.failure not in _WAITING and not _is_after(facts, root, first_timeout):
         out.append("it came before the first rank gave up waiting")
     if choice.ranks:
         exits = [e for e in facts.launchers.own_failures() if e.rank in choice.ranks]

@@ -10,7 +10,7 @@ from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Line, Progr
 from ..read.blocks import read_structure
 from ..read.clock import write_time
 from .attempts import read_attempts
-from .blame import Choice, choose
+from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
 from .hypotheses import Facts, about_training, gather, usable_findings
 from .incident import build_incident
@@ -36,6 +36,8 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     usable, recovered = usable_findings(facts)
     training = about_training(x for f in files for x in (*f.lines, *f.samples))
     choice = choose(facts, gather(facts, usable), collectives) if usable and training else None
+    if choice is None and training:
+        choice = choose_without_errors(facts)
     incidents: list[Incident] = []
     if choice is not None:
         incidents.append(build_incident(facts, choice, 1))

@@ -1,7 +1,7 @@
 """All needles of the grammars in one place: literal text that makes a line worth keeping although no page names it."""
 
-from . import attempts, collectives, launchers, ranks
 from ..read import blocks
+from . import attempts, collectives, launchers, ranks
 
 GRAMMAR_NEEDLES: dict[str, int] = {
     **attempts.NEEDLES,

@@ -20,6 +20,8 @@ from .ranks import Ranks
 from .reading import Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
+GENERIC = "python-exception"
+NORMAL_EXIT = "normal-exit"
 
 
 @dataclass(slots=True)
@@ -33,6 +35,15 @@ class Facts:
     ranks: Ranks
     progress: ProgressFacts
     attempts: list[list[Attempt]]
+
+    def time_of(self, line: Line) -> tuple[float, bool] | None:
+        """When a line was printed as (seconds, lacks a date): its own time, or that of the launcher's entry it stands in."""
+        if line.time_s is not None:
+            return line.time_s, line.time_of_day
+        for e in self.launchers.exits:
+            if e.time_s is not None and e.line.file == line.file and abs(e.line.number - line.number) <= 3:
+                return e.time_s, False
+        return None
 
     def attempt_of(self, line: Line) -> int:
         """The index of the attempt a line stands in."""
@@ -90,18 +101,21 @@ class Hypothesis:
         """The role of the failure."""
         return self.page.role
 
+    def all_lines(self) -> list[Line]:
+        """The lines that show it."""
+        return [f.line for f in self.findings] or list(self.lines)
+
     def first(self) -> Line:
         """The first line, by time where all lines have one, else by place."""
-        lines = [f.line for f in self.findings] or list(self.lines)
+        lines = self.all_lines()
         if all(x.time_s is not None for x in lines) and len({x.time_of_day for x in lines}) == 1:
             return min(lines, key=lambda x: (x.time_s or 0, x.file, x.number))
         return min(lines, key=lambda x: (x.file, x.number))
 
-    def time_s(self) -> float | None:
-        """When it was first seen: seconds since the epoch, or `None` where no line has a date."""
-        times = [f.line.time_s for f in self.findings if f.line.time_s is not None and not f.line.time_of_day]
-        times += [x.time_s for x in self.lines if x.time_s is not None and not x.time_of_day]
-        return min(times) if times else None
+    def first_time(self, facts: Facts) -> tuple[float, bool] | None:
+        """When it was first seen as (seconds, lacks a date): the earliest of the times that are known."""
+        times = [t for x in self.all_lines() if (t := facts.time_of(x)) is not None]
+        return min(times, key=lambda t: (t[1], t[0])) if times else None
 
 
 def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
@@ -125,7 +139,30 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 recovered.append(finding)
             else:
                 usable.append(finding)
-    return usable, recovered
+    caught = _caught_again_and_again(facts, usable)
+    return [f for f in usable if id(f) not in caught], recovered
+
+
+_TIMES_CAUGHT = 4
+_APART_LINES = 12
+
+
+def _caught_again_and_again(facts: Facts, usable: Sequence[Finding]) -> set[int]:
+    """Exceptions of a kind that one job printed many times, far apart, while no process ended: it catches them."""
+    if facts.launchers.own_failures():
+        return set()
+    kinds: dict[tuple[int, str, str], list[Finding]] = {}
+    for f in usable:
+        if f.failure == GENERIC:
+            kinds.setdefault((f.line.file, _exception_class(f), str(f.line.origin.rank)), []).append(f)
+    out: set[int] = set()
+    for (file, _, _), found in kinds.items():
+        numbers = [f.line.number for f in found]
+        spread = sum(b - a > _APART_LINES for a, b in zip(numbers, numbers[1:], strict=False))
+        goes_on = facts.reading.files[file].line_count - numbers[-1] > _APART_LINES
+        if spread >= _TIMES_CAUGHT and goes_on:
+            out.update(id(f) for f in found)
+    return out
 
 
 def _judged_attempts(facts: Facts) -> list[int]:
@@ -152,8 +189,18 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     same_rank = any(s.rank is not None and s.rank == rank for s in later)
     if len(later) >= (1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
         return True
+    if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
+        return True
     done = facts.progress.finished
     return done is not None and done.file == finding.line.file and done.number < finding.line.number and not _fails_after(facts, done)
+
+
+def _after_normal_exit(facts: Facts, finding: Finding) -> bool:
+    """Whether a page tagged `normal-exit` fired before, and no process failed: connections then end because the job did."""
+    return not facts.launchers.own_failures() and any(
+        f.line.file == finding.line.file and f.line.number < finding.line.number and NORMAL_EXIT in facts.library.page(f.failure).tags
+        for f in facts.reading.files[finding.line.file].findings
+    )
 
 
 def _fails_after(facts: Facts, done: Line) -> bool:
@@ -165,7 +212,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     found: dict[tuple[str, str], Hypothesis] = {}
     for f in findings:
         page = facts.library.page(f.failure)
-        detail = _exception_class(f) if f.failure == "python-exception" else ""
+        detail = _exception_class(f) if f.failure == GENERIC else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
         h.findings.append(f)
         ranks = facts.ranks_of(f)
@@ -186,13 +233,13 @@ def _exception_class(f: Finding) -> str:
 
 _TRAINING = re.compile(
     r"\b(?:torch|cuda|CUDA|nccl|NCCL|RCCL|HCCL|torchrun|torchelastic|deepspeed|DeepSpeed|megatron|vllm|vLLM|sglang|jax|xla|XLA|TPU|NPU|GPU|gpu|NVRM|nvidia|horovod|"
-    r"accelerate|transformers|lightning|pytorch|tensorflow|keras|mpirun|srun|slurmstepd|pt_main_thread|ray::|elastic|world_size|rank\d*|Rank)\b|\[rank\d|Killed process \d+ \((?:python|pt_|ray)"
+    r"accelerate|transformers|lightning|pytorch|tensorflow|keras|mpirun|srun|slurmstepd|pt_main_thread|ray::|elastic|world_size|rank\d*|Rank|lm loss|elapsed time per iteration|global batch size)\b|\[rank\d|Killed process \d+ \((?:python|pt_|ray)"
 )
 
 
 def about_training(lines: Iterable[Line]) -> bool:
     """Whether the input speaks of training or serving at all; a web server's stack trace is none of our business."""
-    return any(line.origin.rank is not None or _TRAINING.search(line.raw[:2000]) for line in lines)
+    return any(line.origin.rank is not None or line.origin.local_rank is not None or _TRAINING.search(line.raw[:2000]) for line in lines)
 
 
 def strongest(findings: Sequence[Finding]) -> Finding:

@@ -147,7 +147,10 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
 
 
 def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
-    """At most three findings that prove it: one a rank, the most telling line of each, strongest and earliest first."""
+    """At most three findings that prove it: one a rank, the most telling line of each, strongest and earliest first.
+
+    A second line of one rank proves nothing more, and is often the same failure reported again further up.
+    """
     order = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}
     by_rank: dict[tuple[int, ...] | None, list[Finding]] = {}
     for f in _own_findings(choice):
@@ -155,8 +158,11 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
     picked: list[Finding] = []
     for findings in by_rank.values():
         findings.sort(key=lambda f: (order[f.strength], _chain_position(facts, f), f.line.file, f.line.number))
-        best = order[findings[0].strength]
-        picked += [f for f in findings if order[f.strength] == best][: MOST_EVIDENCE if len(by_rank) == 1 else 1]
+        picked.append(findings[0])
+        if len(by_rank) == 1 and (None in by_rank):
+            # Nobody signed it: the same words again may be another rank's.
+            words = findings[0].line.text[findings[0].start : findings[0].end]
+            picked += [f for f in findings[1:] if f.line.text[f.start : f.end] == words and f.strength == findings[0].strength][:1]
     picked.sort(key=lambda f: (order[f.strength], f.line.time_s if f.line.time_s is not None else 0, f.line.file, f.line.number))
     return picked[:MOST_EVIDENCE]
 

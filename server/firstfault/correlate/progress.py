@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..model import Line
@@ -34,9 +35,10 @@ _STYLES = tuple(
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
     )
 )
-_LOSS = re.compile(r"(?i)\bloss\b|\btps\b|tokens/s|throughput")
+_LOSS = re.compile(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|\btime: ")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = re.compile(r"\{'(?:train_)?loss': ")
+_ANNOUNCED = re.compile(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
 _QUICK = re.compile(r"(?i)step|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = re.compile(
     r"(?i)training (?:is )?(?:complete|finished|done)|finished training|run_stop|exits successfully|saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
@@ -63,7 +65,7 @@ class ProgressFacts:
     finished: Line | None = None
 
     def last(self) -> Step | None:
-        """The last training step seen: the latest by time where there is one, else by place."""
+        """The last training step seen: the latest by time across inputs, by place in one."""
         counted = [s for s in self.steps if s.step is not None]
         real = [s for s in counted if not s.bar] or counted
         dated = [s for s in real if s.line.time_s is not None and not s.line.time_of_day]
@@ -105,6 +107,8 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
 def read_step(line: Line, rank: int | None) -> Step | None:
     """The progress a line shows, or `None`."""
     text = line.text[-600:] if len(line.text) > 600 else line.text
+    if _ANNOUNCED.search(text):
+        return None
     for style in _STYLES:
         m = style.search(text)
         if m is None:
@@ -138,3 +142,34 @@ def slow_ranks(facts: ProgressFacts) -> tuple[tuple[int, ...], float, list[Line]
     if not slow or len(slow) * 3 > len(typical):
         return None
     return tuple(slow), max(typical[r] for r in slow) / middle, [lines[r] for r in slow]
+
+
+STALL_STEPS = 20
+STALL_S = 900.0
+
+
+def find_stall(facts: ProgressFacts, samples: Sequence[Line]) -> tuple[Step, Line, float] | None:
+    """Progress that simply stopped while other lines went on: (last step, last line, seconds between), or `None`.
+
+    `samples` are the sampled lines of all inputs in order. A stall is twenty step times and fifteen minutes without a step.
+    """
+    last = facts.last()
+    if last is None or facts.finished is not None or last.total == last.step:
+        return None
+    later = [x for x in samples if x.file == last.line.file and x.number > last.line.number and x.time_s is not None and not x.time_of_day]
+    if not later:
+        return None
+    start = last.line.time_s if last.line.time_s is not None and not last.line.time_of_day else later[0].time_s
+    end = later[-1]
+    gap = (end.time_s or 0.0) - (start or 0.0)
+    seconds = [s.seconds for s in facts.steps if s.seconds]
+    usual = statistics.median(seconds) if seconds else _usual_gap(facts)
+    if gap < STALL_S or (usual is not None and gap < STALL_STEPS * usual):
+        return None
+    return last, end, gap
+
+
+def _usual_gap(facts: ProgressFacts) -> float | None:
+    times = [s.line.time_s for s in facts.steps if s.line.time_s is not None and not s.bar]
+    gaps = [b - a for a, b in zip(times, times[1:], strict=False) if b > a]
+    return statistics.median(gaps) if gaps else None

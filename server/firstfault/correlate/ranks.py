@@ -13,14 +13,15 @@ from ..model import Finding, Line
 from .launchers import Launchers
 from .reading import Reading
 
-NEEDLES = {" nranks ": 0, "world_size": 0, "World size": 0, "WORLD_SIZE": 0, "world size": 0, "num_processes": 0, "nproc": 0, "nnodes": 0}
+NEEDLES = {" nranks ": 0, "Rank of current process": 0, "world_size": 0, "World size": 0, "WORLD_SIZE": 0, "world size": 0, "num_processes": 0, "nproc": 0, "nnodes": 0}
 
 # comm 0x7f rank 12 nranks 16 cudaDev 12 nvmlDev 12 busId e0000 commId 0x1 - Init COMPLETE
 _COMM = re.compile(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?")
 _WORLD = re.compile(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
 _NODES = re.compile(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
 _NPROC = re.compile(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
-_NUMBER = re.compile(r"\d+")
+# Rank of current process: 0. World size: 2
+_SELF = re.compile(r"Rank of current process: (\d+)\. World size: (\d+)")
 
 
 @dataclass(slots=True)
@@ -145,6 +146,9 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
             text = line.text
             if " nranks " in text and (m := _COMM.search(text)):
                 _comm(ranks, line, m)
+                sizes.append(int(m[2]))
+            elif m := _SELF.search(text):
+                ranks.named.setdefault(f.index, int(m[1]))
                 sizes.append(int(m[2]))
             elif m := _WORLD.search(text):
                 sizes.append(int(m[1]))

@@ -81,3 +81,32 @@ def write_time(time_s: float, lacks_date: bool) -> str:
     stamp = dt.datetime.fromtimestamp(time_s, dt.timezone.utc)
     text = f"{stamp:%m-%dT%H:%M:%S}.{stamp.microsecond // 1000:03d}"
     return text if stamp.year in (_YEARLESS, _YEARLESS - 1) else f"{stamp.year:04d}-{text}"
+
+
+def is_yearless(time_s: float, lacks_date: bool) -> bool:
+    """Whether a time came from a date without a year."""
+    return not lacks_date and time_s < _AFTER_YEARLESS
+
+
+_AFTER_YEARLESS = dt.datetime(_YEARLESS + 1, 1, 2, tzinfo=dt.timezone.utc).timestamp()
+
+
+def with_year(time_s: float, near_s: float) -> float:
+    """A time without a year, moved to the year that brings it nearest to `near_s`."""
+    stamp = dt.datetime.fromtimestamp(time_s, dt.timezone.utc)
+    year = dt.datetime.fromtimestamp(near_s, dt.timezone.utc).year
+    best = time_s
+    for y in (year - 1, year, year + 1):
+        try:
+            moved = stamp.replace(year=y).timestamp()
+        except ValueError:  # 29 February
+            continue
+        if abs(moved - near_s) < abs(best - near_s):
+            best = moved
+    return best
+
+
+def with_date(time_s: float, near_s: float) -> float:
+    """A time of day, moved to the day that brings it nearest to `near_s`."""
+    day = near_s - near_s % 86400
+    return min((day + offset + time_s for offset in (-86400, 0, 86400)), key=lambda t: abs(t - near_s))

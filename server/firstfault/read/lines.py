@@ -6,9 +6,11 @@ Only here and in `origin` is a raw line changed. Knows no block structure and no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..model import Line
+from .clock import is_yearless, with_date, with_year
 from .origin import read_origin
 
 LONGEST_LINE = 64_000
@@ -36,6 +38,24 @@ def make_line(raw: str, file: int, number: int, first_column: int = 0, whole: st
         file, number, whole if whole is not None else raw.rstrip("\r"), text[at:end], kept, origin,
         time[0] if time else None, bool(time and time[1]),
     )  # fmt: skip
+
+
+def complete_times(lines: Sequence[Line]) -> list[Line]:
+    """The lines with times without a year or a date completed from the nearest line before (else the first) that has both."""
+    anchor = next((x.time_s for x in lines if x.time_s is not None and not x.time_of_day and not is_yearless(x.time_s, False)), None)
+    if anchor is None:
+        return list(lines)
+    out: list[Line] = []
+    for line in lines:
+        if line.time_s is not None:
+            if line.time_of_day:
+                line = replace(line, time_s=with_date(line.time_s, anchor), time_of_day=False)
+            elif is_yearless(line.time_s, False):
+                line = replace(line, time_s=with_year(line.time_s, anchor))
+            else:
+                anchor = line.time_s
+        out.append(line)
+    return out
 
 
 def segments(raw: str) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,52 @@
+"""Prefix families are data: each sample says what remains of a line and who printed it."""
+
+import dataclasses
+
+import pytest
+
+from firstfault.model import Origin
+from firstfault.read.lines import make_line
+from firstfault.read.origin import family_data
+
+SAMPLES = [(f["name"], s) for f in family_data() for s in f["samples"]]
+
+
+@pytest.mark.parametrize(("family", "sample"), SAMPLES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(SAMPLES)])
+def test_sample_gives_its_origin_and_nothing_else(family, sample):
+    line = make_line(sample["line"], 0, 1)
+    assert line.text == sample["rest"], family
+    said = {k: v for k, v in dataclasses.asdict(line.origin).items() if v is not None}
+    extra = {k: v for k, v in said.items() if k not in sample["origin"]}
+    assert {k: said.get(k) for k in sample["origin"]} == sample["origin"]
+    assert not extra
+
+
+def test_every_family_has_a_sample():
+    assert all(f["samples"] for f in family_data())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RuntimeError: rank 3 is not in the group",
+        "mlx5_0: link down",
+        "step10: loss 2.0",
+        "cuda:0 is not available",
+        "https://host-1: 80",
+        "Epoch 3: 10%",
+        "[INFO] no rank here",
+    ],
+)
+def test_look_alikes_name_nobody(text):
+    line = make_line(text, 0, 1)
+    assert line.origin == Origin(), line
+
+
+def test_rank_inside_a_group_is_not_the_printing_rank():
+    line = make_line("[rank9]:[E1102 10:00:00.1 ProcessGroupNCCL.cpp:607] [PG ID 5 PG GUID 37(TENSOR_MODEL_PARALLEL_GROUP) Rank 1] x", 0, 1)
+    assert line.origin.rank == 9
+
+
+def test_nccl_device_is_not_a_rank():
+    line = make_line("gpu-07:4021:4077 [3] NCCL INFO comm 0x1 rank 11 nranks 16 cudaDev 3 busId e0000 - Init COMPLETE", 0, 1)
+    assert (line.origin.rank, line.origin.device, line.origin.host, line.origin.pid) == (None, 3, "gpu-07", 4021)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from firstfault.launch import python_environ, python_timeout, shell_edit
+from firstfault.launch import python_environ, python_timeout, shell_edit, shell_flags
 from firstfault.launch.edit import EditRefused, Replacement, SettingLike, TextEdit, Wanted, to_text_edits
 from firstfault.launch.kinds import Kind, detect_kind
 
@@ -26,21 +27,37 @@ def remove_edits(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
     """The edits that take a setting out again: only whole assignments with exactly this value (any value where it is empty)."""
     wanted = _normal(setting)
     kind = _kind_of(path, text)
-    if kind is Kind.SHELL and wanted.kind == "env":
-        return to_text_edits(text, shell_edit.removal_replacements(wanted, text, path))
-    if kind is Kind.PYTHON and wanted.kind == "env":
-        return to_text_edits(text, python_environ.removal_replacements(wanted, text, path))
-    raise EditRefused(f"{wanted.name} is not removed", reason=f"removing a {wanted.kind} from a {kind.value} file is not supported", where=path)
+    remover = _REMOVERS.get((kind, wanted.kind))
+    if remover is None:
+        raise EditRefused(
+            f"{wanted.name} is not removed", reason=f"removing a {wanted.kind} from a {kind.value} file is not supported", where=path
+        )
+    return to_text_edits(text, remover(wanted, text, path))
 
 
 def _replacements(wanted: Wanted, text: str, path: str, kind: Kind) -> list[Replacement]:
-    if kind is Kind.SHELL and wanted.kind == "env":
-        return shell_edit.env_replacements(wanted, text, path)
-    if kind is Kind.PYTHON and wanted.kind == "env":
-        return python_environ.environ_replacements(wanted, text, path)
-    if kind is Kind.PYTHON and wanted.kind == "timeout":
-        return python_timeout.timeout_replacements(wanted, text, path)
-    raise EditRefused(f"{wanted.name} is not set", reason=f"a {kind.value} file cannot carry a {wanted.kind}", where=path)
+    editor = _EDITORS.get((kind, wanted.kind))
+    if editor is None:
+        raise EditRefused(f"{wanted.name} is not set", reason=f"a {kind.value} file cannot carry a {wanted.kind}", where=path)
+    return editor(wanted, text, path)
+
+
+Editor = Callable[[SettingLike, str, str], list[Replacement]]
+
+_EDITORS: dict[tuple[Kind, str], Editor] = {
+    (Kind.SHELL, "env"): shell_edit.env_replacements,
+    (Kind.SHELL, "timeout"): shell_flags.timeout_replacements,
+    (Kind.SHELL, "flag"): shell_flags.flag_replacements,
+    (Kind.PYTHON, "env"): python_environ.environ_replacements,
+    (Kind.PYTHON, "timeout"): python_timeout.timeout_replacements,
+}
+_REMOVERS: dict[tuple[Kind, str], Editor] = {
+    (Kind.SHELL, "env"): shell_edit.removal_replacements,
+    (Kind.SHELL, "timeout"): shell_flags.timeout_removals,
+    (Kind.SHELL, "flag"): shell_flags.flag_removals,
+    (Kind.PYTHON, "env"): python_environ.removal_replacements,
+    (Kind.PYTHON, "timeout"): python_timeout.timeout_removals,
+}
 
 
 def _normal(setting: SettingLike) -> Wanted:

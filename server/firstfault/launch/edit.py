@@ -164,7 +164,9 @@ def inverse_edits(text: str, edits: Sequence[TextEdit]) -> list[TextEdit]:
     """The edits that turn `apply_edits(text, edits)` back into `text`, byte for byte."""
     lines = Lines(text)
     after = apply_edits(text, edits)
-    spans = sorted((lines.offset(e.start_line, e.start_col), lines.offset(e.end_line, e.end_col), i, e.new_text) for i, e in enumerate(edits))
+    spans = sorted(
+        (lines.offset(e.start_line, e.start_col), lines.offset(e.end_line, e.end_col), i, e.new_text) for i, e in enumerate(edits)
+    )
     shift = 0
     back: list[Replacement] = []
     for start, end, _, new in spans:

@@ -16,7 +16,23 @@ class Kind(str, enum.Enum):
 # #!/bin/bash    #!/usr/bin/env -S bash -e
 _SHELL_SHEBANG = re.compile(r"#!\s*\S*(?:/|\benv\s+(?:-S\s+)?)(?:ba|da|k|z|a|c|tc|fi)?sh\b")
 _PYTHON_SHEBANG = re.compile(r"#!.*\bpython[\d.]*\b")
-_SHELL_ENDS = (".sh", ".bash", ".sbatch", ".slurm", ".slrm", ".job", ".pbs", ".lsf", ".bsub", ".zsh", ".ksh", ".batch", ".csh", ".tcsh", ".fish")
+_SHELL_ENDS = (
+    ".sh",
+    ".bash",
+    ".sbatch",
+    ".slurm",
+    ".slrm",
+    ".job",
+    ".pbs",
+    ".lsf",
+    ".bsub",
+    ".zsh",
+    ".ksh",
+    ".batch",
+    ".csh",
+    ".tcsh",
+    ".fish",
+)
 
 
 def detect_kind(path: str, text: str) -> Kind | None:

@@ -19,23 +19,24 @@ LAUNCHER_MODULES = re.compile(
 )
 # Words that run the command behind them in a changed or an equal environment.
 WRAPPERS = frozenset({
-    "env", "exec", "time", "nohup", "sudo", "timeout", "nice", "ionice", "taskset", "numactl", "stdbuf", "setsid", "chrt", "unbuffer", "eval",
-    "nsys", "ncu", "compute-sanitizer", "cuda-memcheck", "gdb", "strace", "uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pixi",
+    "env", "exec", "time", "nohup", "sudo", "timeout", "nice", "ionice", "taskset", "numactl", "stdbuf", "setsid", "chrt", "unbuffer",
+    "eval", "nsys", "ncu", "compute-sanitizer", "cuda-memcheck", "gdb", "strace", "uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pixi",
     "singularity", "apptainer", "docker", "podman", "nvidia-docker", "enroot", "shifter", "ssh", "bash", "sh", "zsh", "kubectl", "xargs",
     "sbatch", "script", "tmux", "screen", "command", "builtin", "if", "bsub", "qsub", "flux", "wandb", "clearml-agent", "ray",
 })  # fmt: skip
 # Commands that name a launcher without starting it.
 HARMLESS = frozenset({
     "echo", "printf", "which", "type", "hash", "pip", "pip3", "module", "ml", "ls", "cd", "cp", "mv", "rm", "mkdir", "cat", "grep", "egrep",
-    "test", "[", "[[", "export", "declare", "typeset", "local", "readonly", "unset", "set", "shopt", "source", ".", "scontrol", "squeue", "sacct",
-    "scancel", "pkill", "killall", "kill", "trap", "sed", "awk", "git", "apt", "apt-get", "alias", "unalias", "wait", "sleep", "read", "touch",
-    "exit", "return", "find", "tee", "head", "tail", "date", "hostname", "nvidia-smi", "ulimit", "chmod", "chown", "curl", "wget", "tar", "ps",
-    "getent", "ip", "ping", "scp", "rsync", "ln", "mapfile", "readarray", "let", "true", "false", ":", "shift", "break", "continue", "pgrep",
+    "test", "[", "[[", "export", "declare", "typeset", "local", "readonly", "unset", "set", "shopt", "source", ".", "scontrol", "squeue",
+    "sacct", "scancel", "pkill", "killall", "kill", "trap", "sed", "awk", "git", "apt", "apt-get", "alias", "unalias", "wait", "sleep", "read",
+    "touch", "exit", "return", "find", "tee", "head", "tail", "date", "hostname", "nvidia-smi", "ulimit", "chmod", "chown", "curl", "wget",
+    "tar", "ps", "getent", "ip", "ping", "scp", "rsync", "ln", "mapfile", "readarray", "let", "true", "false", ":", "shift", "break", "continue", "pgrep",
 })  # fmt: skip
 
 # "…; torchrun --nproc-per-node 8 train.py" inside a quoted argument
 _INSIDE = re.compile(
-    r"(?:^|[\s;&|(/'\"])(?:torchrun|srun|mpirun|mpiexec|deepspeed|horovodrun|accelerate\s+launch|python3?\s+-m\s+torch\.distributed\.\w+)(?=\s)"
+    r"(?:^|[\s;&|(/'\"])"
+    r"(?:torchrun|srun|mpirun|mpiexec|deepspeed|horovodrun|accelerate\s+launch|python3?\s+-m\s+torch\.distributed\.\w+)(?=\s)"
 )
 _SCRIPT = re.compile(r"(?:^|[\s'\"=])[\w./${}~-]+\.py(?=$|[\s'\"])")
 _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_][A-Za-z0-9_]*(?:\[[@*]\])?\}?\"?$")
@@ -67,12 +68,23 @@ def launch_strength(words: Sequence[str]) -> int:
                 return 2
             if _INSIDE.search(word) and word[:1] in "'\"$":
                 return 2
+    if first == "ray" and words[1:3] == ["job", "submit"]:
+        return 2
     if PYTHONS.match(first) or first in WRAPPERS:
         rest = words[1:]
-        return int(any(_SCRIPT.search(w) for w in rest) or (bool(PYTHONS.match(first)) and "-m" in rest and not _tool_module(rest)))
-    if _VARIABLE.match(words[0]):
+        if any(_SCRIPT.search(w) for w in rest):
+            return 1
+        if (PYTHONS.match(first) or any(PYTHONS.match(base_name(w)) for w in rest)) and "-m" in rest and not _tool_module(rest):
+            return 1
+    if _VARIABLE.match(words[0]) or (first in {"eval", "exec", "nohup", "time"} and any(_VARIABLE.match(w) for w in words[1:])):
         return 1
-    return int(first.endswith(".py"))
+    # sbatch train.sbatch, bash run.sh and ./run.sh hand their environment on.
+    script = re.compile(r"\.(?:sh|bash|sbatch|slurm|job)['\"]?$")
+    return int(
+        first.endswith(".py")
+        or bool(script.search(words[0]))
+        or (first in {"sbatch", "bash", "sh"} and any(script.search(w) for w in words[1:]))
+    )
 
 
 def mentions_launcher(text: str) -> bool:
@@ -81,14 +93,30 @@ def mentions_launcher(text: str) -> bool:
 
 
 def _only_asks(words: Sequence[str]) -> bool:
-    """srun hostname, torchrun --help: a launcher that starts no training."""
+    """srun hostname, torchrun --help, mpirun bash -c 'echo $(hostname)': a launcher that starts no training."""
     if any(w in {"--help", "--version", "-V"} for w in words[1:2]):
         return True
-    return base_name(words[0]) in {"srun", "pdsh"} and any(
-        base_name(w) in {"hostname", "nvidia-smi", "nvidia-smi;", "mkdir", "rm", "ls", "date", "echo", "sleep"} for w in words[1:]
-    )
+    if base_name(words[0]) not in {"srun", "pdsh", "mpirun", "mpiexec"}:
+        return False
+    if any(base_name(w).rstrip(";") in _ASKING for w in words[1:]):
+        return True
+    quoted = [w for w in words[1:] if w[:1] in {"'", '"'} and " " in w]
+    return bool(quoted) and quoted[-1][1:].split()[0] in _ASKING and not any(mentions_launcher(w) for w in quoted)
+
+
+_ASKING = frozenset({"hostname", "nvidia-smi", "mkdir", "rm", "ls", "date", "echo", "sleep", "printf", "ibstat"})
 
 
 def _tool_module(rest: Sequence[str]) -> bool:
     at = rest.index("-m") + 1
-    return at < len(rest) and rest[at].split(".")[0] in {"pip", "venv", "http", "json", "ensurepip", "virtualenv", "site", "build", "pytest"}
+    return at < len(rest) and rest[at].split(".")[0] in {
+        "pip",
+        "venv",
+        "http",
+        "json",
+        "ensurepip",
+        "virtualenv",
+        "site",
+        "build",
+        "pytest",
+    }

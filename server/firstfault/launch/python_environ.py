@@ -61,15 +61,16 @@ def removal_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     """Delete `os.environ[NAME] = VALUE` lines with exactly this value, and an `import os` that nothing else needs."""
     source = PythonSource(text, path)
     changes: list[Replacement] = []
-    gone: set[ast.AST] = set()
+    gone: list[ast.stmt] = []
     for node, value, unconditional in assigned(source, setting.name):
         literal = _literal_of(value, setting.name)
-        plain = isinstance(node, ast.Assign) and literal is value and len(node.targets) == 1
-        if plain and unconditional and literal is not None and setting.value in {"", literal.value} and source.alone(node):
+        if not isinstance(node, ast.Assign) or literal is not value or len(node.targets) != 1:
+            continue
+        if unconditional and literal is not None and setting.value in {"", literal.value} and source.alone(node):
             changes.append(source.lines.whole_lines(source.start(node), source.end(node)))
-            gone.add(node)
-    if changes:
-        changes += source.unused_import_removals("os", gone)
+            gone.append(node)
+    if gone:
+        changes += source.unused_import_removals("os", set(gone), above=gone[0])
     return changes
 
 
@@ -98,7 +99,9 @@ def _walk(body: list[ast.stmt], unconditional: bool) -> Iterator[tuple[ast.stmt,
         for field in ("body", "orelse", "finalbody"):
             inner = getattr(statement, field, None)
             if isinstance(inner, list):
-                runs = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith)) or _is_main(statement)
+                runs = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith)) or _is_main(
+                    statement
+                )
                 if isinstance(statement, ast.Try):
                     runs = field in {"body", "finalbody"}
                 yield from _walk([s for s in inner if isinstance(s, ast.stmt)], unconditional and runs)
@@ -121,7 +124,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 def _dict_values(node: ast.Dict, name: str) -> Iterator[ast.expr]:
-    for key, value in zip(node.keys, node.values):
+    for key, value in zip(node.keys, node.values, strict=True):
         if key is not None and _is_name(key, name):
             yield value
 
@@ -130,10 +133,12 @@ def _literal_of(value: ast.expr, name: str) -> ast.Constant | None:
     """The string that decides the value: the value itself, or the default of `os.environ.get(NAME, default)`."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and len(value.args) == 2 and _is_name(value.args[0], name):
-        if value.func.attr == "getenv" or (value.func.attr == "get" and _is_environ(value.func.value)):
-            return _literal_of(value.args[1], name)
-    return None
+    if not (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and len(value.args) == 2 and _is_name(value.args[0], name)
+    ):
+        return None
+    reads = value.func.attr == "getenv" or (value.func.attr == "get" and _is_environ(value.func.value))
+    return _literal_of(value.args[1], name) if reads else None
 
 
 def _spelled(value: str, like: str) -> str:

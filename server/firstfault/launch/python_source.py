@@ -91,7 +91,12 @@ class PythonSource:
         """The offset of the line where code may begin: behind the docstring and `from __future__` lines."""
         at = 0
         for i, statement in enumerate(self.tree.body):
-            docstring = i == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+            docstring = (
+                i == 0
+                and isinstance(statement, ast.Expr)
+                and isinstance(statement.value, ast.Constant)
+                and isinstance(statement.value.value, str)
+            )
             if not docstring and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
                 break
             at = self.lines.next_line(self.end(statement))
@@ -112,7 +117,8 @@ class PythonSource:
     def line_start(self, statement: ast.stmt) -> int:
         """The start of the line on which a top-level statement begins, decorators included."""
         decorators = getattr(statement, "decorator_list", [])
-        return self.lines.starts[min([statement.lineno, *(d.lineno for d in decorators)]) - 1]
+        first: int = min([statement.lineno, *(d.lineno for d in decorators)])
+        return self.lines.starts[first - 1]
 
     def import_insertion(self, line: str) -> Replacement:
         """Insert one import line: behind the last standard import of the first block, else before the first import."""
@@ -158,16 +164,40 @@ class PythonSource:
                     return False
         return True
 
-    def unused_import_removals(self, name: str, gone: set[ast.AST]) -> list[Replacement]:
-        """Delete the module-level import line that binds only `name`, where nothing but the nodes of `gone` uses it."""
+    def unused_import_removals(self, name: str, gone: set[ast.AST], *, above: ast.stmt | None = None) -> list[Replacement]:
+        """Delete what imports `name` at module level, where nothing but the nodes of `gone` uses it.
+
+        With `above`, only an import on the line right above that statement.
+        """
         removed = {inner for node in gone for inner in ast.walk(node)}
         if any(isinstance(n, ast.Name) and n.id == name and n not in removed for n in ast.walk(self.tree)):
             return []
         for statement in self.imports():
-            alias = statement.names[0]
-            if len(statement.names) == 1 and (alias.asname or alias.name) == name and self.alone(statement):
-                return [self.lines.whole_lines(self.start(statement), self.end(statement))]
+            for i, alias in enumerate(statement.names):
+                directly_above = above is None or self.lines.next_line(self.end(statement)) == self.line_start(above)
+                if (alias.asname or alias.name) != name or not directly_above:
+                    continue
+                if len(statement.names) == 1:
+                    return [self.lines.whole_lines(self.start(statement), self.end(statement))] if self.alone(statement) else []
+                if i > 0:
+                    return [Replacement(self.end(statement.names[i - 1]), self.end(alias), "")]
         return []
+
+    def import_member(self, module: str, member: str, *, also_in: tuple[str, ...] = ()) -> list[Replacement]:
+        """Import a member of a third-party module: into an import from it that is there, else as a line of its own."""
+        if any(self.member_as(m, member) for m in (module, *also_in)):
+            return []
+        for statement in self.imports():
+            if (
+                isinstance(statement, ast.ImportFrom)
+                and statement.module == module
+                and not statement.level
+                and statement.names[-1].name != "*"
+            ):
+                at = self.end(statement.names[-1])
+                return [Replacement(at, at, f", {member}")]
+        foreign = self.first_foreign_import()
+        return [self.insert_before(self.line_start(foreign) if foreign else self.first_code(), f"from {module} import {member}")]
 
     def _shares_line(self, statement: ast.stmt) -> bool:
         rest = self.text[self.end(statement) : self.lines.next_line(self.end(statement))].strip()

@@ -5,10 +5,9 @@ It is the parser where tree-sitter-bash is not installed, and the second opinion
 
 from __future__ import annotations
 
-from firstfault.launch.shell_script import ASSIGNMENT, Array, Assign, Command, HereDoc, Script, ShellSyntaxError, Word, as_assign
+from firstfault.launch.shell_lexer import ShellLexer
+from firstfault.launch.shell_script import ASSIGNMENT, Array, Assign, Command, Script, ShellSyntaxError, Word, as_assign
 
-_BLANK = " \t"
-_META = " \t\n;&|<>()"
 _RESERVED_ENDS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 
 
@@ -24,15 +23,7 @@ def scan_script(text: str) -> Script:
     return scanner.script
 
 
-class _Scanner:
-    def __init__(self, t: str, original: str) -> None:
-        self.t = t
-        self.at = 0
-        self.script = Script(original)
-        self.context: list[str] = []
-        # (delimiter, strip tabs, quoted, offset of the redirection, reader) of here-documents whose body is still to come.
-        self.pending: list[tuple[str, bool, bool, int, str]] = []
-
+class _Scanner(ShellLexer):
     # Lists, and-or lists, pipelines
 
     def list_of(self, *, top: bool = False, ends: frozenset[str] = frozenset(), closer: str = "") -> str:
@@ -57,15 +48,16 @@ class _Scanner:
                 self.script.statements.append((start, start))
             self.and_or()
             self.blanks()
-            if self.t.startswith(";", self.at) and not self.t.startswith((";;", ";&"), self.at):
+            case_end = self.t.startswith((";;", ";&"), self.at)
+            if not case_end and self.t[self.at : self.at + 1] in {";", "&"}:
                 self.at += 1
-            elif self.t.startswith("&", self.at):
-                self.at += 1
-            elif self.at < len(self.t) and self.t[self.at] not in "\n#" and not (closer and self.t.startswith(closer, self.at)):
-                if not self.t.startswith((";;", ";&"), self.at):
-                    raise ShellSyntaxError(f"unexpected {self.t[self.at]!r}", self.at)
+            elif not case_end and not self.at_end_of_statement(closer):
+                raise ShellSyntaxError(f"unexpected {self.t[self.at]!r}", self.at)
             if top:
                 self.script.statements[-1] = (start, self.trimmed(start))
+
+    def at_end_of_statement(self, closer: str) -> bool:
+        return self.at >= len(self.t) or self.t[self.at] in "\n#" or bool(closer and self.t.startswith(closer, self.at))
 
     def and_or(self) -> None:
         self.pipeline()
@@ -76,7 +68,7 @@ class _Scanner:
             self.at += 2
             self.gap()
             # Only what stands behind && or || may be skipped.
-            self.context.append("and-or")
+            self.context.append(f"and-or@{self.at}")
             self.pipeline()
             self.context.pop()
 
@@ -102,7 +94,7 @@ class _Scanner:
             depth = len(self.context)
             for i in range(first, len(self.script.commands)):
                 c = self.script.commands[i]
-                context = (*c.context[:depth], "pipeline", *c.context[depth:])
+                context = (*c.context[:depth], f"pipeline@{c.start}", *c.context[depth:])
                 self.script.commands[i] = Command(c.start, c.end, c.assigns, c.words, context, c.statement)
 
     # Commands
@@ -119,8 +111,9 @@ class _Scanner:
             self.inside("subshell", closer=")")
             self.at += 1
         elif word == "{":
+            # A group runs in the shell itself: it is no context of its own.
             self.at += 1
-            self.inside("group", ends=frozenset({"}"}))
+            self.list_of(ends=frozenset({"}"}))
             self.at += 1
         elif word == "if":
             self.if_command()
@@ -139,18 +132,18 @@ class _Scanner:
         elif word == "function":
             self.at += len(word)
             self.blanks()
-            self.word()
+            name = self.word().raw
             self.blanks()
             if self.t.startswith("(", self.at):
                 self.parens()
-            self.function_body()
+            self.function_body(name)
         else:
             self.simple()
             return
         self.redirections("")
 
     def inside(self, kind: str, *, ends: frozenset[str] = frozenset(), closer: str = "") -> str:
-        self.context.append(kind)
+        self.context.append(f"{kind}@{self.at}")
         end = self.list_of(ends=ends, closer=closer)
         self.context.pop()
         return end
@@ -252,9 +245,9 @@ class _Scanner:
             raise ShellSyntaxError("a function has no ()", self.at)
         self.at += 1
 
-    def function_body(self) -> None:
+    def function_body(self, name: str) -> None:
         self.gap()
-        self.context.append("function")
+        self.context.append(f"function@{name}")
         self.command()
         self.context.pop()
 
@@ -283,7 +276,7 @@ class _Scanner:
                 if len(words) == 1 and not assigns:
                     self.script.commands.pop(index)
                     self.parens()
-                    self.function_body()
+                    self.function_body(words[0].raw)
                     self.redirections("")
                     return
                 raise ShellSyntaxError("unexpected (", at)
@@ -357,209 +350,16 @@ class _Scanner:
                 self.at = i + len(operator)
                 break
         self.blanks()
+        if self.t[self.at : self.at + 1] == "#":
+            raise ShellSyntaxError("a redirection has no target", at)
         self.word()
         return True
-
-    def newline(self) -> None:
-        """Step over a newline, and over the here-documents that begin behind it."""
-        self.at += 1
-        for delimiter, strip, quoted, offset, reader in self.pending:
-            start = self.at
-            while True:
-                if self.at >= len(self.t):
-                    raise ShellSyntaxError(f"the here-document {delimiter} has no end", offset)
-                stop = self.t.find("\n", self.at)
-                stop = len(self.t) if stop < 0 else stop
-                line = self.t[self.at : stop]
-                # The blank stands for a carriage return only where the original has one.
-                if self.script.text[stop - 1 : stop] == "\r":
-                    line = line[:-1]
-                here = self.at
-                self.at = min(stop + 1, len(self.t))
-                if (line.lstrip("\t") if strip else line) == delimiter:
-                    self.script.heredocs.append(HereDoc(start, here, quoted, reader))
-                    break
-        self.pending = []
-
-    # Words
-
-    def word(self, *, regex: bool = False) -> Word:
-        start = self.at
-        t = self.t
-        while self.at < len(t):
-            c = t[self.at]
-            if c in _META:
-                if c in "<>" and t.startswith("(", self.at + 1):
-                    self.at += 2
-                    self.substitution()
-                    continue
-                if c == "(" and self.at > start and (regex or t[self.at - 1] in "?*+@!"):
-                    self.balanced("(", ")")
-                    continue
-                if regex and c in "|" and not t.startswith("||", self.at):
-                    self.at += 1
-                    continue
-                break
-            if c == "\\":
-                self.at += 3 if self.continues_with_cr() else 2
-            elif c == "'":
-                self.quoted("'")
-            elif c == '"':
-                self.double()
-            elif c == "`":
-                self.backtick()
-            elif c == "$":
-                self.dollar()
-            else:
-                self.at += 1
-        if self.at == start:
-            raise ShellSyntaxError("a word is missing", start)
-        self.at = min(self.at, len(t))
-        return Word(start, self.at, t[start : self.at])
-
-    def quoted(self, mark: str) -> None:
-        end = self.t.find(mark, self.at + 1)
-        if end < 0:
-            raise ShellSyntaxError("a quote has no end", self.at)
-        self.at = end + 1
-
-    def double(self) -> None:
-        start = self.at
-        self.at += 1
-        while self.at < len(self.t):
-            c = self.t[self.at]
-            if c == '"':
-                self.at += 1
-                return
-            if c == "\\":
-                self.at += 2
-            elif c == "$":
-                self.dollar(quoted=True)
-            elif c == "`":
-                self.backtick()
-            else:
-                self.at += 1
-        raise ShellSyntaxError("a quote has no end", start)
-
-    def backtick(self) -> None:
-        start = self.at
-        self.at += 1
-        while self.at < len(self.t):
-            if self.t[self.at] == "`":
-                self.at += 1
-                return
-            self.at += 2 if self.t[self.at] == "\\" else 1
-        raise ShellSyntaxError("a backtick has no end", start)
-
-    def dollar(self, *, quoted: bool = False) -> None:
-        t = self.t
-        if t.startswith("$((", self.at) and (end := self.arithmetic_end(self.at + 3)) is not None:
-            self.at = end
-        elif t.startswith("$(", self.at):
-            self.at += 2
-            self.substitution()
-        elif t.startswith("${", self.at):
-            self.at += 1
-            self.balanced("{", "}")
-        elif not quoted and t.startswith("$'", self.at):
-            start = self.at
-            self.at += 2
-            while self.at < len(t) and t[self.at] != "'":
-                self.at += 2 if t[self.at] == "\\" else 1
-            if self.at >= len(t):
-                raise ShellSyntaxError("a quote has no end", start)
-            self.at += 1
-        elif t.startswith("$#", self.at):
-            self.at += 2
-        else:
-            self.at += 1
 
     def substitution(self) -> None:
         pending, self.pending = self.pending, []
         self.inside("substitution", closer=")")
         self.at += 1
         self.pending = pending + self.pending
-
-    def balanced(self, opener: str, closer: str) -> None:
-        """Step over a bracketed part whose quotes and expansions count."""
-        start = self.at
-        depth = 0
-        while self.at < len(self.t):
-            c = self.t[self.at]
-            if c == "\\":
-                self.at += 2
-                continue
-            if c == '"':
-                self.double()
-                continue
-            if c == "'" and opener == "(":
-                self.quoted("'")
-                continue
-            if c == "`":
-                self.backtick()
-                continue
-            if c == "$" and self.t[self.at + 1 : self.at + 2] in {"(", "{"}:
-                self.dollar()
-                continue
-            depth += (c == opener) - (c == closer)
-            self.at += 1
-            if depth == 0:
-                return
-        raise ShellSyntaxError(f"{opener} has no {closer}", start)
-
-    def arithmetic_end(self, at: int) -> int | None:
-        """Behind the `))` that closes an arithmetic part which begins at `at`; None where it is no arithmetic."""
-        depth = 0
-        while at < len(self.t):
-            c = self.t[at]
-            if c == "(":
-                depth += 1
-            elif c == ")":
-                if depth == 0:
-                    return at + 2 if self.t.startswith("))", at) else None
-                depth -= 1
-            at += 1
-        return None
-
-    # Blanks
-
-    def blanks(self) -> None:
-        """Step over blanks and line continuations."""
-        while self.at < len(self.t):
-            if self.t[self.at] in _BLANK:
-                self.at += 1
-            elif self.t.startswith("\\\n", self.at):
-                self.at += 2
-            elif self.continues_with_cr():
-                self.at += 3
-            else:
-                return
-
-    def continues_with_cr(self) -> bool:
-        return self.t.startswith("\\ \n", self.at) and self.script.text[self.at + 1] == "\r"
-
-    def gap(self) -> None:
-        """Step over blanks, newlines and comments."""
-        while True:
-            self.blanks()
-            if self.at >= len(self.t):
-                return
-            if self.t[self.at] == "#":
-                stop = self.t.find("\n", self.at)
-                stop = len(self.t) if stop < 0 else stop
-                self.script.comments.append((self.at, stop))
-                self.at = stop
-            elif self.t[self.at] == "\n":
-                self.newline()
-            else:
-                return
-
-    def peek_word(self) -> str:
-        """The unquoted word at the cursor, for reserved words."""
-        end = self.at
-        while end < len(self.t) and self.t[end] not in _META:
-            end += 1
-        return self.t[self.at : end]
 
     def trimmed(self, start: int) -> int:
         end = self.at

@@ -1,4 +1,4 @@
-"""A shell script as the shell editor sees it: simple commands, where they stand, arrays, here-documents. Does not know how it was parsed."""
+"""A shell script as the shell editor sees it: simple commands, where they stand, arrays, here-documents. Does not know the parser."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class Assign:
 class Command:
     """One simple command: assignments in front, then words. `context` names what encloses it, outermost first.
 
-    A context is `function`, `if`, `loop`, `case`, `group`, `subshell`, `substitution`, `and-or` or `pipeline`; `statement` is
-    the index of the top-level statement that holds the command.
+    A context is a kind and what tells two blocks of it apart: `function@NAME`, or `if`, `loop`, `case`, `subshell`,
+    `substitution`, `and-or` or `pipeline` with an offset (each branch of an `if` has its own). `statement` is the index of the
+    top-level statement that holds the command.
     """
 
     start: int
@@ -60,9 +61,18 @@ class Command:
         return self.words[0].base if self.words else ""
 
     @property
-    def conditional(self) -> bool:
-        """Whether it may not run when the script runs: inside a branch, a loop, a list or a subshell of its own."""
-        return any(c in {"if", "loop", "case", "subshell", "substitution", "and-or", "pipeline"} for c in self.context)
+    def in_substitution(self) -> bool:
+        """Whether it only produces text for another command."""
+        return any(c.startswith("substitution@") for c in self.context)
+
+    @property
+    def function(self) -> str | None:
+        """The function that holds it, if any."""
+        return next((c.partition("@")[2] for c in self.context if c.startswith("function@")), None)
+
+    def runs_before(self, other: Command) -> bool:
+        """Whether it has always run when `other` runs: it stands earlier, in the same block or in one around it."""
+        return self.start < other.start and other.context[: len(self.context)] == self.context
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The settings catalogue: what each environment variable, flag and timeout means, costs and decides. Knows no file and how nothing is edited.
+"""The settings catalogue: what each environment variable, flag and timeout means, costs and decides. Does not edit anything.
 
 The TOML files beside this module hold one `[[setting]]` a name:
     name, kind (env, flag, timeout), meaning      a name that ends in * stands for a whole prefix
@@ -80,7 +80,10 @@ class SettingInfo:
         out = [f"**`{shown}`** · {_KINDS[self.kind]}", "", self.meaning]
         old = next((o for o in self.was if o.name == shown), None)
         if old is not None:
-            out.append(f"`{shown}` is {'an alias' if old.alias else 'the old name'} of `{self.name}`" + (f", renamed in torch {old.until}." if old.until else "."))
+            out.append(
+                f"`{shown}` is {'an alias' if old.alias else 'the old name'} of `{self.name}`"
+                + (f", renamed in torch {old.until}." if old.until else ".")
+            )
         elif self.was:
             out.append("Also known as " + ", ".join(f"`{o.name}`" for o in self.was) + ".")
         if self.values:

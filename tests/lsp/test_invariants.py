@@ -1,4 +1,4 @@
-"""What must hold of the code: the protocol stays in one package, files stay small, the server starts quickly and keeps its streams clean."""
+"""What must hold: the protocol stays in one package, files stay small, the server starts quickly and keeps its streams clean."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ def test_initialize_is_answered_without_loading_the_engine() -> None:
         server.stdin.close()
     assert answer["result"]["serverInfo"]["name"] == "firstfault"
     assert taken < 10
-    probe = "import sys, firstfault.lsp.server; print([m for m in ('firstfault.diagnose', 'hyperscan', 'regex', 'rich') if m in sys.modules])"
+    probe = (
+        "import sys, firstfault.lsp.server; print([m for m in ('firstfault.diagnose', 'hyperscan', 'regex', 'rich') if m in sys.modules])"
+    )
     loaded = subprocess.run([sys.executable, "-c", probe], env={"PYTHONPATH": str(SERVER)}, capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
 

@@ -9,6 +9,7 @@ from lsprotocol import types
 from ..model import Incident
 from .analysis import COLLATERAL, CORROBORATING, INITIATING, Mark, View, whom
 from .client import Client
+from .structure import first_line_of_block
 
 SOURCE = "firstfault"
 MOST_COLLATERAL = 200
@@ -78,6 +79,11 @@ def _of_collateral(view: View, line: int, mark: Mark, incident: Incident, client
         view, line, mark, incident, types.DiagnosticSeverity.Hint, collateral_message(view, mark, incident), client, page_uri
     )
     diagnostic.range = view.source.whole_line(line)
+    if view.source.index is not None:
+        last = diagnostic.range.end.line
+        first = first_line_of_block(view.source.index, last)
+        if first < last:
+            diagnostic.range.start = types.Position(first, 0)
     if client.fades_unnecessary:
         diagnostic.tags = [types.DiagnosticTag.Unnecessary]
     return diagnostic

@@ -14,9 +14,12 @@ from lsprotocol import types
 from ..model import Incident, Verdict
 from .analysis import COLLATERAL, CONTEXT, CORROBORATING, INITIATING, RECOGNISED, Mark, View, name_ranks, whom
 from .diagnostics import cause_place
+from .fields import explain_at
+from .positions import characters_before, units_of
 
 if TYPE_CHECKING:
     from ..knowledge.page import Page
+    from .session import Session
 
 MOST_MARKS = 3
 _VERDICTS = {
@@ -27,6 +30,30 @@ _VERDICTS = {
 
 PageOf = Callable[[str], "Page | None"]
 LinkOf = Callable[[str], "str | None"]
+
+
+async def answer(session: Session, params: types.HoverParams) -> types.Hover | None:
+    """The hover at a place: what the value under the cursor means, then what its line is."""
+    uri, position = params.text_document.uri, params.position
+    found: list[types.Hover] = []
+    document = session.documents.find(uri)
+    if document is not None:
+        encoding = session.client.encoding
+        text = document.index.line(position.line)
+        explained = explain_at(text, characters_before(text, position.character, encoding))
+        if explained is not None:
+            start, end = units_of(text[: explained.start], encoding), units_of(text[: explained.end], encoding)
+            place = types.Range(types.Position(position.line, start), types.Position(position.line, end))
+            found.append(types.Hover(types.MarkupContent(types.MarkupKind.Markdown, explained.markdown), place))
+    view = await session.view(uri)
+    if view is not None and (line := hover_of(view, position.line, session.page, session.page_uri)) is not None:
+        found.append(line)
+    if not found:
+        return None
+    text = "\n\n---\n\n".join(h.contents.value for h in found if isinstance(h.contents, types.MarkupContent))
+    if not session.client.markdown_hover:
+        return types.Hover(types.MarkupContent(types.MarkupKind.PlainText, to_plain(text)), found[0].range)
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), found[0].range)
 
 
 def hover_of(view: View, editor_line: int, page_of: PageOf, link_of: LinkOf) -> types.Hover | None:

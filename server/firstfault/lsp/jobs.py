@@ -103,13 +103,6 @@ class Jobs(Generic[T]):
         job.task = asyncio.get_running_loop().create_task(self._run(job, work, self._debounce_s if debounced else 0.0))
         return job
 
-    def finished(self, key: str, state: object) -> T | None:
-        """The result of `key` in `state` when it is there already and is no error."""
-        job = self._jobs.get(key)
-        if job is None or job.state != state or not job.result.done() or job.result.cancelled() or job.result.exception() is not None:
-            return None
-        return job.result.result()
-
     def drop(self, key: str) -> None:
         """Forget a key; its job is stopped and whoever waits gets Superseded."""
         old = self._jobs.pop(key, None)

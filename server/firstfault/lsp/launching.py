@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..errors import FirstFaultError
-from ..launch import TextEdit, detect_kind, edits_for
+from ..launch import Kind, TextEdit, detect_kind, edits_for
 from ..model import Setting
 
 logger = logging.getLogger(__name__)
 LARGEST_SCRIPT_BYTES = 512 * 1024
 MOST_FILES = 3
+MOST_CANDIDATES = 20
+MOST_NAMES = 20_000
+DEEPEST = 4
+_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".slrm", ".job", ".pbs", ".lsf", ".bsub", ".zsh", ".ksh", ".batch", ".py")
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "wandb", "outputs", "venv", "tests"})
+_JOINS = re.compile(r"\b(?:init_process_group|InitProcessGroupKwargs|ddp_timeout|DDPStrategy|init_distributed)\b")
+_LAUNCHES = re.compile(r"\b(?:torchrun|torch\.distributed|srun|mpirun|mpiexec|deepspeed|accelerate|horovodrun)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +53,45 @@ class BundledLaunch:
     """The launch module of this package."""
 
     def candidates(self, folders: Sequence[str], texts: Mapping[str, str]) -> list[str]:
-        """The launch files of workspace folders, the likeliest first."""
-        from ..launch.candidates import find_candidates  # type: ignore[import-not-found,unused-ignore]
-
-        return [str(c.path) for folder in folders for c in find_candidates(folder)]
+        """The launch files of workspace folders: shell scripts before programs, open ones before others, then the newest first."""
+        found: list[tuple[int, int, float, str]] = []
+        for path, changed in scripts_in(folders):
+            text = texts.get(path)
+            if text is None:
+                text = read_script(path)
+            if text is not None and self.is_launch_file(path, text):
+                found.append((detect_kind(path, text) is not Kind.SHELL, path not in texts, -changed, path))
+        return [path for *_, path in sorted(found)[:MOST_CANDIDATES]]
 
     def is_launch_file(self, path: str, text: str) -> bool:
-        """Whether a file is one that starts a job."""
-        return detect_kind(path, text) is not None
+        """Whether a file is one that starts a job: a script that launches, or a program that joins a process group."""
+        kind = detect_kind(path, text)
+        return kind is not None and (_JOINS if kind is Kind.PYTHON else _LAUNCHES).search(text) is not None
 
     def edits(self, setting: Setting, text: str, path: str) -> list[TextEdit]:
         """What to change so that a setting holds."""
         return edits_for(setting, text, path)
+
+
+def scripts_in(folders: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Files whose names look like scripts, with the time of their last change; bounded in depth and number for network file systems."""
+    seen = 0
+    for folder in folders:
+        depth = folder.rstrip(os.sep).count(os.sep)
+        for base, inner, names in os.walk(folder):
+            inner[:] = sorted(f for f in inner if not f.startswith(".") and f not in _SKIPPED)
+            if base.count(os.sep) - depth >= DEEPEST:
+                inner.clear()
+            for name in sorted(names):
+                seen += 1
+                if seen > MOST_NAMES:
+                    return
+                if name.lower().endswith(_SUFFIXES):
+                    path = os.path.join(base, name)
+                    try:
+                        yield path, os.stat(path).st_mtime
+                    except OSError:
+                        continue
 
 
 def offers(launch: Launch, settings: Sequence[Setting], folders: Sequence[str], texts: Mapping[str, str]) -> list[Offer]:

@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from .. import __version__
-from . import actions, commands, hover, lenses, requests
+from . import actions, commands, folding, hints, hover, lenses, links, navigation, outline, requests
 from .analysis import Analysis, View
 from .diagnostics import diagnostics_of
 from .engine import BundledEngine, Engine
@@ -109,13 +109,13 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     async def on_change(params: types.DidChangeTextDocumentParams) -> None:
-        session.jobs.drop(params.text_document.uri)
+        session.forget(params.text_document.uri)
         await push(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def on_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
-        session.jobs.drop(uri)
+        session.forget(uri)
         view = session.remembered(uri)
         if view is not None or not session.client.pulls_diagnostics:
             publish(uri, diagnostics_of(view, session.client, session.page_uri) if view else [])
@@ -169,16 +169,49 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def on_hover(params: types.HoverParams) -> types.Hover | None:
-        view = await session.view(params.text_document.uri)
-        found = hover.hover_of(view, params.position.line, session.page, session.page_uri) if view else None
-        if found is not None and not session.client.markdown_hover and isinstance(found.contents, types.MarkupContent):
-            found.contents = types.MarkupContent(types.MarkupKind.PlainText, hover.to_plain(found.contents.value))
-        return found
+        return await hover.answer(session, params)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def on_code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         view = await session.view(params.text_document.uri)
         return lenses.lenses_of(view) if view else []
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def on_inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+        view = await session.view(params.text_document.uri)
+        return hints.hints_of(view, params.range) if view else []
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def on_definition(params: types.DefinitionParams) -> types.Location | list[types.LocationLink] | None:
+        view = await session.view(params.text_document.uri)
+        return navigation.definition_of(view, params.position, links=session.client.link_support) if view else None
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def on_references(params: types.ReferenceParams) -> list[types.Location]:
+        view = await session.view(params.text_document.uri)
+        return navigation.references_of(view, params.position, declaration=params.context.include_declaration) if view else []
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def on_highlight(params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+        form = await session.structure(params.text_document.uri)
+        return navigation.highlights_of(*form, params.position.line, session.client.encoding) if form else []
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def on_symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[types.SymbolInformation]:
+        view = await session.view(params.text_document.uri)
+        form = await session.structure(params.text_document.uri)
+        symbols = outline.outline_of(view, *form, session.client.encoding) if form else []
+        return symbols if session.client.hierarchical_symbols else outline.flattened(params.text_document.uri, symbols)
+
+    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def on_folding(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+        form = await session.structure(params.text_document.uri)
+        return folding.folds_of(form[0]) if form else []
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+    async def on_links(params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+        form = await session.structure(params.text_document.uri)
+        return await links.answer(session, *form) if form else []
 
     async def on_code_action(params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         return await actions.actions_for(session, launch, params)

@@ -18,7 +18,9 @@ from .client import Client, read_client
 from .documents import Document, Documents, is_log
 from .engine import Engine
 from .jobs import Cancelled, Jobs, StopFlag, Superseded, Workers
+from .positions import LineIndex
 from .status import Status
+from .structure import Structure, structure_of
 
 if TYPE_CHECKING:
     from ..knowledge.library import Library
@@ -37,6 +39,7 @@ class Session:
         self.client = Client()
         self.workers = Workers()
         self.jobs: Jobs[Analysis | None] = Jobs(DEBOUNCE_S)
+        self.forms: Jobs[Structure | None] = Jobs(DEBOUNCE_S)
         self.status = Status(server)
         self.wide: dict[str, Analysis] = {}
         """The last diagnosis of a folder or file on request, by the path of each file it read."""
@@ -61,6 +64,7 @@ class Session:
         """Stop all work."""
         self.closing = True
         self.jobs.close()
+        self.forms.close()
         self.workers.close()
 
     @property
@@ -131,15 +135,33 @@ class Session:
             return _view(analysis, uri, document.path) if analysis else None
         return None
 
-    def ready(self, uri: str) -> View | None:
-        """What is known about an open log without waiting; None when its present version was not diagnosed yet."""
-        document = self.documents.find(uri)
-        if document is None or not document.is_log:
-            return None
-        if (wide := self._fitting(document)) is not None:
-            return _view(wide, uri, document.path)
-        analysis = self.jobs.finished(uri, document.state)
-        return _view(analysis, uri, document.path) if analysis else None
+    async def structure(self, uri: str) -> tuple[Structure, LineIndex] | None:
+        """The form of an open log and its lines; None when it is none."""
+        while not self.closing:
+            document = self.documents.find(uri)
+            if document is None or not document.is_log:
+                return None
+            index = document.index
+            job = self.forms.start(
+                uri,
+                document.state,
+                lambda stop, index=index: self.workers.run(lambda flag: structure_of(index, flag), stop, long=False),  # type: ignore[misc]
+                debounced=document.edits > 0,
+            )
+            try:
+                structure = await asyncio.shield(job.result)
+            except Superseded:
+                continue
+            except Exception as error:
+                self._report(uri, error)
+                return None
+            return (structure, index) if structure else None
+        return None
+
+    def forget(self, uri: str) -> None:
+        """Drop what is being worked out about a document whose content has changed or that was closed."""
+        self.jobs.drop(uri)
+        self.forms.drop(uri)
 
     def is_remembered(self, uri: str) -> bool:
         """Whether a diagnosis on request read the file of a URI."""

@@ -1,4 +1,4 @@
-"""The lexical half of the shell parser: words with their quotes and expansions, blanks, comments, here-document bodies. Knows no command."""
+"""The lexical half of the shell parser: words with quotes and expansions, blanks, comments, here-document bodies. Knows no command."""
 
 from __future__ import annotations
 

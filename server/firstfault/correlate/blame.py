@@ -17,6 +17,7 @@ from .ranks import write_ranks
 
 _WAITING = ("collective-timeout", "nccl-watchdog-hang")
 _FOLLOWS_A_PEER = ("gloo-connection-closed", "nccl-remote-error", "store-connection-lost", "peer-heartbeat-lost")
+_EXITS = ("worker-exit-unexplained", "process-aborted")
 _CLOCK_SLACK_S = 1.5
 
 
@@ -123,7 +124,8 @@ def _absent(
         return None
     size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
     absent = tuple(r for r in range(size) if r not in victims)
-    if not absent or len(victims) < 2 or len(absent) * 2 > len(victims):
+    few = len(absent) * 2 <= len(victims) or (len(absent) <= len(victims) and set(absent) <= facts.ranks.seen)
+    if not absent or len(victims) < 2 or not few:
         # Of two ranks the other one is meant, if it is seen to live: by its own lines, or by progress that nobody signs.
         alive = absent and (absent[0] in facts.ranks.seen or any(s.rank is None for s in facts.progress.steps))
         if not (alive and len(victims) == 1 and size == 2):
@@ -177,10 +179,21 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += -3 if early else 4
         if late:
             base += 10
+        if h.failure in _EXITS and _is_told(facts, h, pool):
+            base += 35
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
             base += 12
         return base
     return 80
+
+
+def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
+    others = [h for h in pool if h.failure not in _EXITS and h.kind == "finding"]
+    speaking = {r for h in others for r in h.ranks}
+    unsigned = max((len(h.nobody) for h in others), default=0)
+    silent = [r for r in exits.ranks if r not in speaking]
+    return len(silent) + len({f.line.number for f in exits.nobody if not exits.ranks}) <= unsigned
 
 
 def _is_after(facts: Facts, h: Hypothesis, other: Line) -> bool:

@@ -17,7 +17,7 @@ from .attempts import Attempt
 from .launchers import Launchers
 from .progress import ProgressFacts
 from .ranks import Ranks
-from .reading import Reading
+from .reading import FileReading, Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
 GENERIC = "python-exception"
@@ -139,7 +139,8 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 recovered.append(finding)
             else:
                 usable.append(finding)
-    caught = _caught_again_and_again(facts, usable)
+    same_attempt = [f for f in recovered if facts.attempt_of(f.line) == judged[f.line.file]]
+    caught = _caught_again_and_again(facts, [*usable, *same_attempt])
     return [f for f in usable if id(f) not in caught], recovered
 
 
@@ -157,10 +158,10 @@ def _caught_again_and_again(facts: Facts, usable: Sequence[Finding]) -> set[int]
             kinds.setdefault((f.line.file, _exception_class(f), str(f.line.origin.rank)), []).append(f)
     out: set[int] = set()
     for (file, _, _), found in kinds.items():
-        numbers = [f.line.number for f in found]
+        numbers = sorted(f.line.number for f in found)
         spread = sum(b - a > _APART_LINES for a, b in zip(numbers, numbers[1:], strict=False))
         goes_on = facts.reading.files[file].line_count - numbers[-1] > _APART_LINES
-        if spread >= _TIMES_CAUGHT and goes_on:
+        if spread >= _TIMES_CAUGHT * (1 if goes_on else 3):
             out.update(id(f) for f in found)
     return out
 
@@ -231,15 +232,27 @@ def _exception_class(f: Finding) -> str:
     return re.split(r"[.]", name)[-1]
 
 
+EXCERPT_LINES = 200
 _TRAINING = re.compile(
-    r"\b(?:torch|cuda|CUDA|nccl|NCCL|RCCL|HCCL|torchrun|torchelastic|deepspeed|DeepSpeed|megatron|vllm|vLLM|sglang|jax|xla|XLA|TPU|NPU|GPU|gpu|NVRM|nvidia|horovod|"
-    r"accelerate|transformers|lightning|pytorch|tensorflow|keras|mpirun|srun|slurmstepd|pt_main_thread|ray::|elastic|world_size|rank\d*|Rank|lm loss|elapsed time per iteration|global batch size)\b|\[rank\d|Killed process \d+ \((?:python|pt_|ray)"
+    r"\b(?:torch|cuda|CUDA|nccl|NCCL|RCCL|HCCL|torchrun|torchelastic|deepspeed|DeepSpeed|megatron|vllm|vLLM|sglang|jax|xla|XLA|TPU|NPU"
+    r"|GPU|gpu|NVRM|nvidia|horovod|accelerate|transformers|lightning|pytorch|tensorflow|keras|mpirun|srun|slurmstepd|pt_main_thread"
+    r"|ray::|elastic|world_size|rank\d*|Rank|epoch|lm loss|elapsed time per iteration|global batch size|training|PyTorchJob|MPIJob)\b"
+    r"|\[rank\d|Killed process \d+ \((?:python|pt_|ray)"
 )
 
 
-def about_training(lines: Iterable[Line]) -> bool:
-    """Whether the input speaks of training or serving at all; a web server's stack trace is none of our business."""
-    return any(line.origin.rank is not None or line.origin.local_rank is not None or _TRAINING.search(line.raw[:2000]) for line in lines)
+def about_training(files: Iterable[FileReading]) -> bool:
+    """Whether the inputs speak of training or serving at all; a web server's stack trace is none of our business."""
+    for f in files:
+        for line in (*f.lines, *f.samples):
+            if line.origin.rank is not None or line.origin.local_rank is not None or _TRAINING.search(line.raw[:2000]):
+                return True
+    return False
+
+
+def is_excerpt(files: Sequence[FileReading]) -> bool:
+    """Whether somebody picked these few lines: then a specific failure counts although nothing around it speaks of training."""
+    return sum(f.line_count for f in files) <= EXCERPT_LINES
 
 
 def strongest(findings: Sequence[Finding]) -> Finding:

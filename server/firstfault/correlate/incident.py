@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..knowledge.page import fill
-from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initiating, Line, MissingFact, Verdict
+from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initiating, Line, MissingFact, Role, Verdict
 from ..read.clock import write_time
 from .blame import Choice
 from .hypotheses import Facts, Hypothesis, strongest
@@ -77,7 +77,8 @@ def _own_findings(choice: Choice) -> list[Finding]:
     if choice.ranks:
         mine = [f for r in choice.ranks for f in root.ranks.get(r, [])]
         if mine:
-            return mine
+            # Where only one rank has it, what nobody signed is most likely the same process speaking without its prefix.
+            return mine + root.nobody if len(root.ranks) == 1 and root.role is Role.INITIATING else mine
     return root.findings
 
 
@@ -159,7 +160,7 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
     for findings in by_rank.values():
         findings.sort(key=lambda f: (order[f.strength], _chain_position(facts, f), f.line.file, f.line.number))
         picked.append(findings[0])
-        if len(by_rank) == 1 and (None in by_rank):
+        if len(by_rank) == 1 and None in by_rank and choice.root.role is Role.INITIATING:
             # Nobody signed it: the same words again may be another rank's.
             words = findings[0].line.text[findings[0].start : findings[0].end]
             picked += [f for f in findings[1:] if f.line.text[f.start : f.end] == words and f.strength == findings[0].strength][:1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from ..model import Role
 from .library import Library
 from .match import match_example
 from .page import SECTIONS, Page
+from .pattern import PatternError
 
 _SHORTEST_SECTION = 40
 
@@ -57,8 +59,13 @@ def _complete(page: Page) -> Iterator[Problem]:
     if not page.silent and page.signatures:
         yield Problem(page.id, page.path, "no `log silent` example")
     for signature in page.signatures:
-        if signature.pattern.search("") is not None:
-            yield Problem(page.id, f"{page.path}:{signature.line}", "the regex matches the empty line")
+        where = f"{page.path}:{signature.line}"
+        try:
+            if signature.pattern.search("") is not None:
+                yield Problem(page.id, where, "the regex matches the empty line")
+            re.compile(signature.pattern.source)
+        except PatternError as error:
+            yield Problem(page.id, where, f"the regex does not compile: {error}", "use what both regex and re know")
 
 
 def _examples(library: Library, page: Page) -> Iterator[Problem]:

@@ -19,6 +19,8 @@ class Library:
     def __init__(self, pages: Iterable[Page]) -> None:
         self.pages: Mapping[str, Page] = {p.id: p for p in sorted(pages, key=lambda p: p.id)}
         self._was = {old: p.id for p in self.pages.values() for old in p.was}
+        self._beats: dict[tuple[str, str], bool] = {}
+        self._lines: dict[str, list[tuple[str, str]]] = {}
         self.by_needle: dict[str, list[tuple[Page, int]]] = {}
         for page in self.pages.values():
             if page.retired:
@@ -38,53 +40,40 @@ class Library:
             raise UnknownFailure(f"no page is called {failure!r}", reason="ids are kebab-case names of failures", help=hint)
         return found
 
-    @functools.cached_property
-    def less_specific(self) -> Mapping[str, frozenset[str]]:
-        """For each page the pages it wins over on the same line: those that match its examples and whose examples it does not match."""
-        from ..read.lines import clean_line
-
-        matches: dict[str, set[str]] = {}
-        for page in self.pages.values():
-            for example in page.fires:
-                for raw in example.lines:
-                    text = clean_line(raw)
-                    hits = set(self._raw_hits(raw, text))
-                    if page.id in hits:
-                        for other in hits - {page.id}:
-                            matches.setdefault(page.id, set()).add(other)
-        return {a: frozenset(b for b in others if a not in matches.get(b, ())) for a, others in matches.items()}
+    def beats(self, a: str, b: str) -> bool:
+        """Whether page `a` is more specific than page `b`: b matches examples of a, and a matches no example of b."""
+        key = (a, b)
+        if key not in self._beats:
+            self._beats[key] = self._matches_example(b, a) and not self._matches_example(a, b)
+        return self._beats[key]
 
     def ambiguous(self) -> Iterator[tuple[str, str]]:
         """Pairs of pages that match each other's examples, so that neither is more specific."""
-        for a, winners in self._mutual().items():
-            for b in winners:
-                if a < b:
+        names = sorted(self.pages)
+        for i, a in enumerate(names):
+            for b in names[i + 1 :]:
+                if self._matches_example(a, b) and self._matches_example(b, a):
                     yield a, b
 
-    def _mutual(self) -> Mapping[str, set[str]]:
+    def _matches_example(self, page: str, of: str) -> bool:
+        """Whether a page matches a line of another page's firing examples that the other page itself matches."""
+        mine, theirs = self.pages[page], self.pages[of]
+        return any(_hits(mine, raw, text) and _hits(theirs, raw, text) for raw, text in self._example_lines(of))
+
+    def _example_lines(self, page: str) -> list[tuple[str, str]]:
         from ..read.lines import clean_line
 
-        matches: dict[str, set[str]] = {}
-        for page in self.pages.values():
-            for example in page.fires:
-                for raw in example.lines:
-                    hits = set(self._raw_hits(raw, clean_line(raw)))
-                    if page.id in hits:
-                        matches.setdefault(page.id, set()).update(hits - {page.id})
-        return {a: {b for b in others if a in matches.get(b, ())} for a, others in matches.items()}
-
-    def _raw_hits(self, raw: str, text: str) -> Iterator[str]:
-        for page in self.pages.values():
-            if page.retired:
-                continue
-            for s in page.signatures:
-                if any(n in raw for n in s.needles) and s.pattern.search(text):
-                    yield page.id
-                    break
+        if page not in self._lines:
+            self._lines[page] = [(raw, clean_line(raw)) for e in self.pages[page].fires for raw in e.lines]
+        return self._lines[page]
 
     def role(self, failure: str) -> Role:
         """The role of a failure id."""
         return self.page(failure).role
+
+
+def _hits(page: Page, raw: str, text: str) -> bool:
+    return not page.retired and any(any(n in raw for n in s.needles) and s.pattern.search(text) for s in page.signatures)
 
 
 @functools.lru_cache(maxsize=4)

@@ -31,8 +31,7 @@ def match_line(library: Library, line: Line, needles: Iterable[str] | None = Non
                 best[page.id] = found
     if len(best) < 2:
         return list(best.values())
-    less = library.less_specific
-    beaten = {loser for winner in best for loser in less.get(winner, ()) if loser in best}
+    beaten = {loser for winner in best for loser in best if winner != loser and library.beats(winner, loser)}
     return sorted((f for f in best.values() if f.failure not in beaten), key=lambda f: (_rank(f), f.failure))
 
 

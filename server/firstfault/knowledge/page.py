@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import PageError
 from ..model import Alternative, Check, Fix, MissingFact, Role, Setting
-from .pattern import Pattern, PatternError
+from .pattern import Pattern
 
 SECTIONS = (
     "What you see",
@@ -247,12 +247,7 @@ def _machine(fences: list[_Fence], path: str) -> tuple[tuple[Signature, ...], tu
                 raise PageError("a signature needs `needle: …` lines and one regex line", where=where)
             if any(len(n) < 3 for n in needles):
                 raise PageError("a needle is shorter than three characters", where=where)
-            pattern = Pattern(patterns[0])
-            try:
-                pattern.compile()
-            except PatternError as error:
-                raise PageError("the regex does not compile", reason=str(error), where=where) from error
-            signatures.append(Signature(needles, pattern, strength, fence.line))
+            signatures.append(Signature(needles, Pattern(patterns[0]), strength, fence.line))
         else:
             kind, _, rest = fence.info[len("log ") :].partition(" ")
             example = tuple(line for line in fence.lines)

@@ -6,6 +6,7 @@ the units of the position encoding that was agreed on. Both ignore the ``\\r`` o
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -133,21 +134,19 @@ class LineIndex:
     def __init__(self, text: str, *, lone_cr_ends: bool = True) -> None:
         self.text = text
         self.lone_cr_ends = lone_cr_ends
-        self._starts = [0]
-        self._ends: list[int] = []
         plain = "\r" not in text
-        ends = _LINE_END if lone_cr_ends else _NEWLINE
-        if plain:
-            offset = text.find("\n")
-            while offset >= 0:
-                self._ends.append(offset)
-                self._starts.append(offset + 1)
-                offset = text.find("\n", offset + 1)
+        if plain or not lone_cr_ends or text.count("\r") == text.count("\r\n"):
+            # The common case, fast enough for the event loop: 200,000 lines in some tens of milliseconds.
+            parts = text.split("\n")
+            self._starts = list(itertools.accumulate((len(part) + 1 for part in parts), initial=0))
+            self._starts.pop()
+            self._ends = [start + len(part) - part.endswith("\r") for start, part in zip(self._starts, parts, strict=True)]
+            if parts[-1].endswith("\r"):
+                self._ends[-1] += 1
         else:
-            for match in ends.finditer(text):
-                self._ends.append(match.start())
-                self._starts.append(match.end())
-        self._ends.append(len(text))
+            ends = [(match.start(), match.end()) for match in _LINE_END.finditer(text)]
+            self._starts = [0, *(end for _, end in ends)]
+            self._ends = [*(start for start, _ in ends), len(text)]
         self.map = LineMap.of(text) if lone_cr_ends and not plain else LineMap()
 
     @property
@@ -184,6 +183,3 @@ class LineIndex:
             return self.text[self._starts[first] : self._ends[first]]
         last = min(self.map.editor_line(report_line + 1) - 1, len(self._starts) - 1)
         return self.text[self._starts[first] : self._ends[last]]
-
-
-_NEWLINE = re.compile(r"\r\n|\n")

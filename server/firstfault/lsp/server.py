@@ -59,6 +59,8 @@ def run(engine: Engine | None = None, launch: Launch | None = None) -> int:
     os.dup2(2, 1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
+    # A request passes through several threads; each hand-over waits this long at most while a worker thread computes.
+    sys.setswitchinterval(0.001)
     server = create_server(engine, launch)
     try:
         server.start_io(stdin, stdout)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ..read.lines import make_line
 from .positions import LineIndex
+from .speakers import Speakers
 
 # What stands behind this column of a very long line (a progress bar of a whole night) says nothing about its form.
 LONGEST_LOOK = 2_000
@@ -80,6 +81,7 @@ class Structure:
 def structure_of(index: LineIndex, stopped: Callable[[], bool] = lambda: False) -> Structure | None:
     """The structure of a document; None when `stopped()` turned true on the way."""
     out = Structure()
+    speakers = Speakers()
     local_ranks: list[int] = []
     pairs: dict[int, set[int]] = {}
     texts: list[str] = []
@@ -87,16 +89,13 @@ def structure_of(index: LineIndex, stopped: Callable[[], bool] = lambda: False) 
         if number % LOOK_UP_EVERY == 0 and stopped():
             return None
         raw = index.line(number)[:LONGEST_LOOK]
-        line = make_line(raw, 0, number + 1)
-        origin = line.origin
-        rank = origin.rank if origin.rank is not None else origin.task
-        local = origin.local_rank if origin.local_rank is not None else NOBODY
-        if rank is not None and local != NOBODY:
+        rank, local, prefix, text = speakers.read(raw)
+        if rank is not None and local is not None:
             pairs.setdefault(local, set()).add(rank)
         out.speakers.append(NOBODY if rank is None else rank)
-        local_ranks.append(local)
-        out.prefixes.append(line.columns[0] if len(line.columns) else len(raw))
-        texts.append(line.text)
+        local_ranks.append(NOBODY if local is None else local)
+        out.prefixes.append(prefix)
+        texts.append(text)
         if 'File "' in raw:
             out.mentions += [SourceMention(number, m.start("file"), m.end(), m["file"], int(m["line"])) for m in _FRAME.finditer(raw)]
     _fill_in(out, local_ranks, pairs)

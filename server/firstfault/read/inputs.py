@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from ..errors import InputError
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 22
 _LOG_SUFFIXES = {".log", ".out", ".err", ".txt", ".stdout", ".stderr", ".kmsg", ".dmesg", ".json", ".gz", ".zst", ""}
 _SKIPPED_FOLDERS = {".git", "__pycache__", "node_modules", ".venv", "wandb"}
 _SNIFF_BYTES = 8192

@@ -17,7 +17,7 @@ LONGEST_LINE_BYTES = 1 << 24
 KEPT_BYTES = 1 << 16
 _SAMPLE_BYTES = 1 << 16
 _LAST_SAMPLE_BYTES = 1 << 19
-_SAMPLES = 400
+_SAMPLES = 200
 _KEPT_SAMPLES = 3000
 _KEPT_ALIKE = 48
 _DIGITS = b"0123456789"
@@ -69,7 +69,8 @@ class LineReader:
     def __init__(self, scanner: Scanner, name: str) -> None:
         self._scanner = scanner
         self._file = RawFile(name)
-        self._buffer = bytearray()
+        self._parts: list[bytes] = []
+        self._waiting_bytes = 0
         self._number = 1
         self._pending = 0
         self._alike: dict[tuple[tuple[int, ...], bytes], _Alike] = {}
@@ -80,24 +81,32 @@ class LineReader:
     def feed(self, chunk: bytes) -> None:
         """Take more bytes."""
         self._file.bytes += len(chunk)
-        self._buffer += chunk
-        while len(self._buffer) >= BLOCK_BYTES:
-            cut = self._buffer.rfind(b"\n", 0, BLOCK_BYTES) + 1
+        self._parts.append(chunk)
+        self._waiting_bytes += len(chunk)
+        if self._waiting_bytes < BLOCK_BYTES:
+            return
+        data = b"".join(self._parts)
+        at = 0
+        while len(data) - at >= BLOCK_BYTES:
+            cut = data.rfind(b"\n", at, at + BLOCK_BYTES) + 1
             if not cut:
-                cut = self._buffer.find(b"\n", BLOCK_BYTES, LONGEST_LINE_BYTES) + 1
-                if not cut and len(self._buffer) < LONGEST_LINE_BYTES:
-                    return
-                cut = cut or LONGEST_LINE_BYTES
-            self._block(bytes(memoryview(self._buffer)[:cut]), last=False)
-            del self._buffer[:cut]
+                cut = data.find(b"\n", at + BLOCK_BYTES, at + LONGEST_LINE_BYTES) + 1
+                if not cut and len(data) - at < LONGEST_LINE_BYTES:
+                    break
+                cut = cut or at + LONGEST_LINE_BYTES
+            self._block(data[at:cut], last=False)
+            at = cut
+        self._parts = [data[at:]]
+        self._waiting_bytes = len(data) - at
 
     def finish(self) -> RawFile:
         """The lines of everything that was fed."""
-        if self._buffer:
-            self._block(bytes(self._buffer), last=True)
-            if not self._buffer.endswith(b"\n"):
+        rest = b"".join(self._parts)
+        if rest:
+            self._block(rest, last=True)
+            if not rest.endswith(b"\n"):
                 self._number += 1
-            self._buffer.clear()
+        self._parts, self._waiting_bytes = [], 0
         kept = [line for alike in self._alike.values() for line in (*alike.first, *alike.last)]
         self._file.candidates = sorted(kept, key=lambda line: line.number)
         self._file.repeated = sum(a.count - len(a.first) - len(a.last) for a in self._alike.values())
@@ -109,8 +118,9 @@ class LineReader:
 
     def _block(self, block: bytes, last: bool) -> None:
         self._candidates(block)
-        self._sample(block, last)
-        self._number += block.count(b"\n")
+        behind = self._number + block.count(b"\n")
+        self._sample(block, behind, last)
+        self._number = behind
         self._inside_long_line = not block.endswith(b"\n")
         if self._inside_long_line and not last:
             self._file.cut_lines += 1
@@ -171,16 +181,17 @@ class LineReader:
             alike = self._alike[key] = _Alike()
         alike.add(line)
 
-    def _sample(self, block: bytes, last: bool) -> None:
+    def _sample(self, block: bytes, behind: int, last: bool) -> None:
         if not self._first_samples:
-            self._first_samples = self._take(block, 0, min(len(block), _SAMPLE_BYTES), 1)
+            self._first_samples = self._take(block[: min(len(block), _SAMPLE_BYTES)], self._number, 1)
         size = _LAST_SAMPLE_BYTES if last else _SAMPLE_BYTES
         start = 0 if len(block) <= size else block.find(b"\n", len(block) - size) + 1
-        self._samples.extend(self._take(block, start, len(block), 4 if last else 1))
+        tail = block[start:]
+        self._samples.extend(self._take(tail, behind - tail.count(b"\n"), 4 if last else 1))
 
-    def _take(self, block: bytes, start: int, end: int, weight: int) -> list[tuple[int, bytes]]:
-        number = self._number + block.count(b"\n", 0, start)
-        lines = [(number + i, line) for i, line in enumerate(block[start:end].split(b"\n")) if line]
+    def _take(self, part: bytes, number: int, weight: int) -> list[tuple[int, bytes]]:
+        """A thin choice of the lines of `part`, which begins with line `number`: evenly, and the end whole."""
+        lines = [(number + i, line) for i, line in enumerate(part.split(b"\n")) if line]
         most = _SAMPLES * weight
         if len(lines) > most:
             tail = most // 2

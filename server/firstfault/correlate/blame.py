@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 from ..model import Line, Role, Verdict
 from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import GENERIC, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
 from .launchers import Exit
 from .progress import find_stall, slow_ranks
 from .ranks import write_ranks
 
-_WAITING = ("collective-timeout", "nccl-watchdog-hang")
-_FOLLOWS_A_PEER = ("gloo-connection-closed", "nccl-remote-error", "store-connection-lost", "peer-heartbeat-lost")
-_EXITS = ("worker-exit-unexplained", "process-aborted")
 _CLOCK_SLACK_S = 1.5
 
 
@@ -56,47 +53,43 @@ def choose(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives)
 
 def choose_without_errors(facts: Facts) -> Choice | None:
     """What progress alone shows where no line is an error: a rank far slower than its peers, or a job that stands still."""
-    pages = facts.library.pages
     slow = slow_ranks(facts.progress)
-    if slow is not None and "rank-straggler" in pages:
-        ranks, ratio, lines = slow
+    if slow is not None:
+        ranks, ratio, slow_lines = slow
         reason = f"its steps take {ratio:.1f} times as long as the median of its peers"
-        root = Hypothesis("rank-straggler", pages["rank-straggler"], strength="probable", named=ranks, lines=tuple(lines), reasons=[reason], kind="late")
-        return Choice(root, ranks, Verdict.PROBABLE, [reason])
+        if root := _shown(facts, "slow", ranks, tuple(slow_lines), "probable", reason):
+            return Choice(root, ranks, Verdict.PROBABLE, [reason])
     stall = find_stall(facts.progress, [x for f in facts.reading.files for x in f.samples])
-    if stall is not None and "silent-hang" in pages:
-        last, end, gap = stall
-        reason = f"no step was printed in the last {gap / 60:.0f} minutes, while other lines went on"
-        root = Hypothesis("silent-hang", pages["silent-hang"], strength="symptom", named=None, lines=(last.line, end), reasons=[reason], kind="stall")
-        return Choice(root, None, Verdict.UNDETERMINED, [reason])
+    if stall is not None:
+        last, end, gap_s = stall
+        reason = f"no step was printed in the last {gap_s / 60:.0f} minutes, while other lines went on"
+        if root := _shown(facts, "stall", None, (last.line, end), "symptom", reason):
+            return Choice(root, None, Verdict.UNDETERMINED, [reason])
     return None
 
 
-def _structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, suspicion: Suspicion | None) -> list[Hypothesis]:
+def _shown(facts: Facts, sign: str, ranks: tuple[int, ...] | None, lines: tuple[Line, ...], strength: str, reason: str) -> Hypothesis | None:
+    """The hypothesis of the page that says it is shown by a sign."""
+    page = facts.library.shown_by(sign)
+    if page is None or not lines:
+        return None
+    return Hypothesis(page.id, page, strength=strength, named=ranks, lines=lines, reasons=[reason], kind=sign)
+
+
+def _structural(
+    facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, suspicion: Suspicion | None
+) -> list[Hypothesis]:
     """Hypotheses that no single line shows: a rank behind, diverged, late or absent."""
-    out: list[Hypothesis] = []
-    library = facts.library
-
-    def add(failure: str, kind: str, ranks: tuple[int, ...] | None, lines: tuple[Line, ...], strength: str, reason: str) -> None:
-        if failure in library.pages and lines:
-            out.append(Hypothesis(failure, library.pages[failure], strength=strength, named=ranks, lines=lines, reasons=[reason], kind=kind))
-
-    if suspicion and suspicion.lines:
-        if suspicion.kind == "behind":
-            add("rank-missing-collective", "behind", suspicion.ranks, suspicion.lines, "direct", suspicion.reason)
-        elif suspicion.kind == "diverged":
-            add("collective-mismatch", "diverged", suspicion.ranks, suspicion.lines, "direct", suspicion.reason)
-        elif suspicion.kind == "late":
-            add("rank-missing-collective", "late", suspicion.ranks, suspicion.lines, "probable", suspicion.reason)
-    if not out and not (suspicion and suspicion.kind == "first"):
-        absent = _absent(facts, hypotheses, collectives)
-        if absent:
-            ranks, lines = absent
-            add(
-                "rank-missing-collective", "absent", ranks, lines, "probable",
-                f"rank {write_ranks(ranks)} reports no timeout although every other rank does",
-            )  # fmt: skip
-    return out
+    out: list[Hypothesis | None] = []
+    if suspicion and suspicion.kind in ("behind", "diverged", "late"):
+        strength = "probable" if suspicion.kind == "late" else "direct"
+        out.append(_shown(facts, suspicion.kind, suspicion.ranks, suspicion.lines, strength, suspicion.reason))
+    elif not (suspicion and suspicion.kind == "first") and (absent := _absent(facts, hypotheses, collectives)):
+        ranks, lines = absent
+        verb = "reports" if len(ranks) == 1 else "report"
+        reason = f"rank {write_ranks(ranks)} {verb} no timeout although every other rank does"
+        out.append(_shown(facts, "absent", ranks, lines, "probable", reason))
+    return [h for h in out if h is not None]
 
 
 def _absent(
@@ -108,19 +101,19 @@ def _absent(
     """
     victims: dict[int, Line] = {}
     for h in hypotheses:
-        if h.failure in (*_WAITING, *_FOLLOWS_A_PEER):
+        if h.tells in (WAITED, LOST_PEER):
             for rank, findings in h.ranks.items():
                 victims.setdefault(rank, findings[0].line)
     for w in collectives.waits:
         if w.rank is not None:
             victims.setdefault(w.rank, w.line)
-    if not victims and any(h.failure in _WAITING and h.nobody for h in hypotheses):
+    if not victims and any(h.tells == WAITED and h.nobody for h in hypotheses):
         # Reports without a rank: then the ranks that failed by themselves are the ones that waited.
-        reports = [f.line for h in hypotheses if h.failure in _WAITING for f in h.nobody]
+        reports = [f.line for h in hypotheses if h.tells == WAITED for f in h.nobody]
         for e in facts.launchers.own_failures():
             if e.rank is not None:
                 victims.setdefault(e.rank, reports[0])
-    if not any_report and not any(h.failure == _WAITING[0] for h in hypotheses) and not collectives.waits:
+    if not any_report and not any(h.tells == WAITED and h.strength == "direct" for h in hypotheses) and not collectives.waits:
         return None
     size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
     absent = tuple(r for r in range(size) if r not in victims)
@@ -138,7 +131,7 @@ def _absent(
 
 def _first_timeout(pool: list[Hypothesis], collectives: Collectives) -> Line | None:
     """The line at which the first waiting rank gave up."""
-    lines = [w.line for w in collectives.waits] + [f.line for h in pool if h.failure in _WAITING for f in h.findings]
+    lines = [w.line for w in collectives.waits] + [f.line for h in pool if h.tells == WAITED for f in h.findings]
     dated = [x for x in lines if x.time_s is not None]
     if dated:
         return min(dated, key=lambda x: (x.time_s or 0, x.file, x.number))
@@ -152,7 +145,7 @@ def _explained(pool: list[Hypothesis]) -> dict[int, set[str]]:
 
 def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[int, set[str]], waited_until: Line | None) -> int:
     """How near to the root a hypothesis can be: small is near."""
-    late = waited_until is not None and h.kind == "finding" and h.failure not in _WAITING and _is_after(facts, h, waited_until)
+    late = waited_until is not None and h.kind == "finding" and h.tells != WAITED and _is_after(facts, h, waited_until)
     early = waited_until is not None and not late and h.first_time(facts) is not None
     if h.kind in ("behind", "diverged"):
         return 20
@@ -161,7 +154,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
     if h.kind == "absent":
         return 45
     if h.role is Role.INITIATING:
-        if h.failure == GENERIC:
+        if h.tells == ANY_EXCEPTION:
             base = 25 if late else 12
         elif h.strength == "direct":
             base = 22 if late else 10
@@ -175,11 +168,11 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         base = 50
         if h.strength in ("probable", "symptom"):
             base += 3
-        if h.failure == "worker-exit-unexplained":
+        if h.tells == EXIT and h.strength == "symptom":
             base += -3 if early else 4
         if late:
             base += 10
-        if h.failure in _EXITS and _is_told(facts, h, pool):
+        if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
             base += 12
@@ -189,7 +182,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
 
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
-    others = [h for h in pool if h.failure not in _EXITS and h.kind == "finding"]
+    others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
     speaking = {r for h in others for r in h.ranks}
     unsigned = max((len(h.nobody) for h in others), default=0)
     silent = [r for r in exits.ranks if r not in speaking]
@@ -226,12 +219,12 @@ def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: 
     pointed = _pointed_at(facts, root)
     if pointed:
         return pointed
-    if root.failure in (*_WAITING, *_FOLLOWS_A_PEER):
+    if root.tells in (WAITED, LOST_PEER):
         return _behind_the_victims(facts, root, pool, collectives)
     world = facts.ranks.world_size
     named = set(root.ranks)
     told = {r for f in root.findings if any(f.captures.get(k) for k in ("rank", "ranks")) for r in facts.ranks_of(f) or ()}
-    if root.page.scope == "job" and root.failure != GENERIC and not told:
+    if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told:
         return (0,) if world == 1 else ()
     own = [e for e in facts.launchers.own_failures() if e.rank is not None]
     failing = {e.rank for e in own if e.rank is not None}
@@ -336,7 +329,7 @@ def _reasons(facts: Facts, choice: Choice, pool: list[Hypothesis], collectives: 
         if downstream:
             out.append(f"a fault of its own explains the other reports ({', '.join(downstream[:4])})")
     first_timeout = _first_timeout(pool, collectives)
-    if first_timeout is not None and root.kind == "finding" and root.failure not in _WAITING and not _is_after(facts, root, first_timeout):
+    if first_timeout is not None and root.kind == "finding" and root.tells != WAITED and not _is_after(facts, root, first_timeout):
         out.append("it came before the first rank gave up waiting")
     if choice.ranks:
         exits = [e for e in facts.launchers.own_failures() if e.rank in choice.ranks]

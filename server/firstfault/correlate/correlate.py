@@ -12,7 +12,7 @@ from ..read.clock import write_time
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
-from .hypotheses import GENERIC, Facts, about_training, gather, is_excerpt, usable_findings
+from .hypotheses import ANY_EXCEPTION, Facts, about_training, gather, is_excerpt, usable_findings
 from .incident import build_incident
 from .launchers import read_launchers
 from .progress import read_progress
@@ -36,7 +36,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     usable, recovered = usable_findings(facts)
     training = about_training(files)
     if not training:
-        usable = [f for f in usable if f.failure != GENERIC] if is_excerpt(files) else []
+        usable = [f for f in usable if library.page(f.failure).tells != ANY_EXCEPTION] if is_excerpt(files) else []
     choice = choose(facts, gather(facts, usable), collectives) if usable else None
     if choice is None and training:
         choice = choose_without_errors(facts)

@@ -20,8 +20,8 @@ from .ranks import Ranks
 from .reading import FileReading, Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
-GENERIC = "python-exception"
-NORMAL_EXIT = "normal-exit"
+# What a page says its lines tell of a process (page.tells).
+WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT = "waited", "lost-peer", "exit", "exception", "normal-exit"
 
 
 @dataclass(slots=True)
@@ -101,6 +101,11 @@ class Hypothesis:
         """The role of the failure."""
         return self.page.role
 
+    @property
+    def tells(self) -> str:
+        """What its lines tell of the process that printed them; nothing where it was concluded from several lines."""
+        return self.page.tells if self.kind == "finding" else ""
+
     def all_lines(self) -> list[Line]:
         """The lines that show it."""
         return [f.line for f in self.findings] or list(self.lines)
@@ -154,7 +159,7 @@ def _caught_again_and_again(facts: Facts, usable: Sequence[Finding]) -> set[int]
         return set()
     kinds: dict[tuple[int, str, str], list[Finding]] = {}
     for f in usable:
-        if f.failure == GENERIC:
+        if facts.library.page(f.failure).tells == ANY_EXCEPTION:
             kinds.setdefault((f.line.file, _exception_class(f), str(f.line.origin.rank)), []).append(f)
     out: set[int] = set()
     for (file, _, _), found in kinds.items():
@@ -199,7 +204,7 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
 def _after_normal_exit(facts: Facts, finding: Finding) -> bool:
     """Whether a page tagged `normal-exit` fired before, and no process failed: connections then end because the job did."""
     return not facts.launchers.own_failures() and any(
-        f.line.file == finding.line.file and f.line.number < finding.line.number and NORMAL_EXIT in facts.library.page(f.failure).tags
+        f.line.file == finding.line.file and f.line.number < finding.line.number and facts.library.page(f.failure).tells == NORMAL_EXIT
         for f in facts.reading.files[finding.line.file].findings
     )
 
@@ -213,7 +218,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     found: dict[tuple[str, str], Hypothesis] = {}
     for f in findings:
         page = facts.library.page(f.failure)
-        detail = _exception_class(f) if f.failure == GENERIC else ""
+        detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
         h.findings.append(f)
         ranks = facts.ranks_of(f)

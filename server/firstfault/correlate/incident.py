@@ -8,7 +8,7 @@ from ..knowledge.page import fill
 from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initiating, Line, MissingFact, Role, Verdict
 from ..read.clock import write_time
 from .blame import Choice
-from .hypotheses import Facts, Hypothesis, strongest
+from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis, strongest
 from .ranks import full_bus, write_ranks
 
 MOST_EVIDENCE = 3
@@ -198,9 +198,9 @@ def _collateral(facts: Facts, choice: Choice, initiating: Initiating) -> tuple[C
 
 def _why(h: Hypothesis, f: Finding, cause: str) -> str:
     op = f.captures.get("op")
-    if h.failure in ("collective-timeout", "nccl-watchdog-hang"):
+    if h.tells == WAITED:
         return f"waited for {cause}" + (f" in {op} {f.captures.get('seq', '')}".rstrip() if op else "")
-    if h.failure in ("gloo-connection-closed", "nccl-remote-error", "store-connection-lost", "peer-heartbeat-lost"):
+    if h.tells == LOST_PEER:
         return f"lost its connection after {cause} failed"
     return f"came after {cause} failed"
 

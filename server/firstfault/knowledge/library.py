@@ -67,6 +67,10 @@ class Library:
             self._lines[page] = [(raw, clean_line(raw)) for e in self.pages[page].fires for raw in e.lines]
         return self._lines[page]
 
+    def shown_by(self, sign: str) -> Page | None:
+        """The page of the failure that a sign shows, such as a rank that is behind its peers."""
+        return next((p for p in self.pages.values() if sign in p.shown_by), None)
+
     def role(self, failure: str) -> Role:
         """The role of a failure id."""
         return self.page(failure).role

@@ -32,9 +32,13 @@ MACHINE_SECTION = "Signatures"
 STRENGTHS = ("direct", "probable", "symptom", "context")
 KEYS = {
     "title", "role", "scope", "severity", "tags", "stacks", "explains", "related", "impact", "on_call",
-    "settings", "missing", "alternatives", "was", "retired",
+    "settings", "missing", "alternatives", "was", "retired", "tells", "shown_by",
 }  # fmt: skip
 REQUIRED = ("title", "role", "scope", "severity", "impact", "on_call")
+# What a line of this failure tells of its process: it waited for others, lost a peer, only ended, raised any exception, or ended well.
+TELLS = ("waited", "lost-peer", "exit", "exception", "normal-exit")
+# What shows this failure although no single line does: see the correlating functions.
+SHOWN_BY = ("behind", "late", "absent", "diverged", "slow", "stall")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
@@ -87,6 +91,8 @@ class Page:
     alternatives: tuple[Alternative, ...] = ()
     was: tuple[str, ...] = ()
     retired: str = ""
+    tells: str = ""
+    shown_by: tuple[str, ...] = ()
 
     @property
     def markdown(self) -> str:
@@ -167,6 +173,8 @@ def parse_page(text: str, path: str) -> Page:
         alternatives=tuple(Alternative(k, v) for k, v in meta.get("alternatives", {}).items()),
         was=tuple(meta.get("was", [])),
         retired=meta.get("retired", ""),
+        tells=meta.get("tells", ""),
+        shown_by=tuple(meta.get("shown_by", [])),
     )
 
 
@@ -191,6 +199,11 @@ def _front_matter(text: str, path: str) -> tuple[dict[str, Any], list[str], int]
     for key, allowed in (("role", [r.value for r in Role]), ("scope", ["rank", "host", "job"]), ("severity", ["error", "warning"])):
         if meta[key] not in allowed:
             raise PageError(f"{key} is {meta[key]!r}", reason=f"{key} is one of {', '.join(allowed)}", where=f"{path}:1")
+    for key, known in (("tells", TELLS), ("shown_by", SHOWN_BY)):
+        given = meta.get(key, [])
+        for value in [given] if isinstance(given, str) else given:
+            if value not in known:
+                raise PageError(f"{key} is {value!r}", reason=f"{key} is one of {', '.join(known)}", where=f"{path}:1")
     return meta, lines[end + 1 :], end + 2
 
 

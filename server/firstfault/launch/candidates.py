@@ -57,10 +57,11 @@ class Candidate:
     reasons: tuple[str, ...]
 
 
-#   train_gpt.py FAILED        cmd = ['python', '-u', 'train.py', '--local_rank=3']        File "/home/u/train.py", line 3, in <module>
+# train_gpt.py FAILED      cmd = ["python", "-u", "train.py"]      File "/home/u/train.py", line 3
 _SCRIPT = re.compile(r"(?<![\w./-])((?:[\w.-]*/)*[\w.-]+\.(?:py|sh|sbatch|slurm))(?![\w.])")
 _COMMAND_LINE = re.compile(
-    r"^(?:\+ |\$ |cmd = |Running: |\[INFO\].*cmd = ).*|^.*\b(?:torchrun|srun|deepspeed|mpirun|accelerate launch)\s+[-\w].*|^.*\.py FAILED\s*$",
+    r"^(?:\+ |\$ |cmd = |Running: |\[INFO\].*cmd = ).*|^.*\b(?:torchrun|srun|deepspeed|mpirun|accelerate launch)\s+[-\w].*"
+    r"|^.*\.py FAILED\s*$",
     re.MULTILINE,
 )
 _MAIN_FRAME = re.compile(r'File "([^"\n]+\.py)", line \d+, in <module>')

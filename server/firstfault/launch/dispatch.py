@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from firstfault.launch import python_environ, python_timeout, shell_edit, shell_flags
+from firstfault.launch import kubernetes, python_environ, python_timeout, shell_edit, shell_flags, yaml_commands, yaml_environment
 from firstfault.launch.edit import EditRefused, Replacement, SettingLike, TextEdit, Wanted, to_text_edits
 from firstfault.launch.kinds import Kind, detect_kind
 
@@ -44,12 +44,21 @@ def _replacements(wanted: Wanted, text: str, path: str, kind: Kind) -> list[Repl
 
 Editor = Callable[[SettingLike, str, str], list[Replacement]]
 
+_WITH_COMMANDS = (Kind.COMPOSE, Kind.SKYPILOT, Kind.TORCHX, Kind.KUBERNETES)
 _EDITORS: dict[tuple[Kind, str], Editor] = {
     (Kind.SHELL, "env"): shell_edit.env_replacements,
     (Kind.SHELL, "timeout"): shell_flags.timeout_replacements,
     (Kind.SHELL, "flag"): shell_flags.flag_replacements,
     (Kind.PYTHON, "env"): python_environ.environ_replacements,
     (Kind.PYTHON, "timeout"): python_timeout.timeout_replacements,
+    (Kind.COMPOSE, "env"): yaml_environment.compose_replacements,
+    (Kind.SKYPILOT, "env"): yaml_environment.task_replacements,
+    (Kind.TORCHX, "env"): yaml_environment.torchx_replacements,
+    (Kind.ENV_VARS, "env"): yaml_environment.runtime_env_replacements,
+    (Kind.ACCELERATE, "env"): yaml_environment.refuse_accelerate,
+    (Kind.KUBERNETES, "env"): kubernetes.manifest_replacements,
+    **{(k, "flag"): yaml_commands.flag_replacements for k in _WITH_COMMANDS},
+    **{(k, "timeout"): yaml_commands.timeout_replacements for k in _WITH_COMMANDS},
 }
 _REMOVERS: dict[tuple[Kind, str], Editor] = {
     (Kind.SHELL, "env"): shell_edit.removal_replacements,
@@ -57,6 +66,12 @@ _REMOVERS: dict[tuple[Kind, str], Editor] = {
     (Kind.SHELL, "flag"): shell_flags.flag_removals,
     (Kind.PYTHON, "env"): python_environ.removal_replacements,
     (Kind.PYTHON, "timeout"): python_timeout.timeout_removals,
+    (Kind.COMPOSE, "env"): yaml_environment.compose_removals,
+    (Kind.SKYPILOT, "env"): yaml_environment.task_removals,
+    (Kind.TORCHX, "env"): yaml_environment.torchx_removals,
+    (Kind.ENV_VARS, "env"): yaml_environment.runtime_env_removals,
+    (Kind.KUBERNETES, "env"): kubernetes.manifest_removals,
+    **{(k, "flag"): yaml_commands.flag_removals for k in _WITH_COMMANDS},
 }
 
 

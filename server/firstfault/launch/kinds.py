@@ -16,7 +16,7 @@ class Kind(str, enum.Enum):
     KUBERNETES = "Kubernetes manifest"
     SKYPILOT = "SkyPilot task"
     TORCHX = "TorchX application"
-    RAY_RUNTIME_ENV = "Ray runtime environment"
+    ENV_VARS = "configuration with env_vars"
     ACCELERATE = "Accelerate configuration"
     DEEPSPEED_CONFIG = "DeepSpeed configuration"
     DEEPSPEED_ENV = ".deepspeed_env file"
@@ -91,5 +91,5 @@ def _yaml_kind(text: str) -> Kind | None:
     if keys & {"run", "setup"} and keys & {"resources", "num_nodes", "envs", "file_mounts", "workdir"}:
         return Kind.SKYPILOT
     if "env_vars" in keys:
-        return Kind.RAY_RUNTIME_ENV
+        return Kind.ENV_VARS
     return None

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 # Programs that start one or many training processes.
 LAUNCHERS = frozenset(
-    "torchrun srun mpirun mpiexec mpiexec.hydra mpirun.openmpi mpirun.mpich orterun prun prterun deepspeed accelerate horovodrun jsrun aprun"
-    " colossalai composer llamafactory-cli axolotl swift torchx vllm lightning fabric tune bagua oneflow ibrun pdsh sky xtuner paddlerun".split()
+    "torchrun srun mpirun mpiexec mpiexec.hydra mpirun.openmpi mpirun.mpich orterun prun prterun deepspeed accelerate"
+    " horovodrun jsrun aprun colossalai composer llamafactory-cli axolotl swift torchx vllm lightning fabric tune bagua"
+    " oneflow ibrun pdsh sky xtuner paddlerun".split()
 )
 PYTHONS = re.compile(r"(?:ipython|pypy|python|python3)(?:\.\d+)*$")
 # python -m torch.distributed.run train.py
@@ -18,16 +19,17 @@ LAUNCHER_MODULES = re.compile(
 )
 # Words that run the command behind them in a changed or an equal environment.
 WRAPPERS = frozenset(
-    "env exec time nohup sudo timeout nice ionice taskset numactl stdbuf setsid chrt unbuffer eval nsys ncu compute-sanitizer cuda-memcheck"
-    " gdb strace uv poetry pipenv conda mamba micromamba pixi singularity apptainer docker podman nvidia-docker enroot shifter ssh bash sh zsh"
-    " kubectl xargs sbatch script tmux screen command builtin bsub qsub flux wandb clearml-agent ray".split()
+    "env exec time nohup sudo timeout nice ionice taskset numactl stdbuf setsid chrt unbuffer eval nsys ncu compute-"
+    " sanitizer cuda-memcheck gdb strace uv poetry pipenv conda mamba micromamba pixi singularity apptainer docker podman"
+    " nvidia-docker enroot shifter ssh bash sh zsh kubectl xargs sbatch script tmux screen command builtin bsub qsub flux"
+    " wandb clearml-agent ray".split()
 )
 # Commands that name a launcher without starting it.
 HARMLESS = frozenset(
-    "echo printf which type hash pip pip3 module ml ls cd cp mv rm mkdir cat grep egrep test [ [[ export declare typeset local readonly unset"
-    " set shopt source . scontrol squeue sacct scancel pkill killall kill trap sed awk git apt apt-get alias unalias wait sleep read touch exit"
-    " return find tee head tail date hostname nvidia-smi ulimit chmod chown curl wget tar ps getent ip ping scp rsync ln mapfile readarray let"
-    " true false : shift break continue pgrep".split()
+    "echo printf which type hash pip pip3 module ml ls cd cp mv rm mkdir cat grep egrep test [ [[ export declare typeset"
+    " local readonly unset set shopt source . scontrol squeue sacct scancel pkill killall kill trap sed awk git apt apt-get"
+    " alias unalias wait sleep read touch exit return find tee head tail date hostname nvidia-smi ulimit chmod chown curl"
+    " wget tar ps getent ip ping scp rsync ln mapfile readarray let true false : shift break continue pgrep".split()
 )
 
 # "…; torchrun --nproc-per-node 8 train.py" inside a quoted argument

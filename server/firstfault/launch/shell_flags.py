@@ -67,7 +67,7 @@ def flag_replacements(setting: SettingLike, text: str, path: str) -> list[Replac
     """Set a flag of the launcher or of the training program; a number that is there and larger stays for timeouts."""
     script = parse_shell(text, path)
     name = "--" + setting.name.lstrip("-").split("=")[0]
-    value = _rendezvous_value(script, setting.value) if _same(name, "--rdzv-conf") else setting.value
+    value = _rendezvous_value(script, setting.value) if same_flag(name, "--rdzv-conf") else setting.value
     found = list(_occurrences(script, name))
     if found:
         return [r for w in found if (r := _changed(w, name, value)) is not None]
@@ -84,18 +84,33 @@ def flag_removals(setting: SettingLike, text: str, path: str) -> list[Replacemen
     """Take a flag with exactly this value (any where it is empty) out of the commands, with the blanks before it."""
     script = parse_shell(text, path)
     name = "--" + setting.name.lstrip("-").split("=")[0]
-    wanted = _rendezvous_value(script, setting.value) if _same(name, "--rdzv-conf") and setting.value else setting.value
+    wanted = _rendezvous_value(script, setting.value) if same_flag(name, "--rdzv-conf") and setting.value else setting.value
     changes: list[Replacement] = []
     for words in _word_lists(script):
         for i, w in enumerate(words):
             flag, _, joined = w.raw.partition("=")
-            if not _same(flag, name) or i == 0:
+            if not same_flag(flag, name) or i == 0:
                 continue
             last = w if joined else words[i + 1] if i + 1 < len(words) else w
             value = joined or last.plain
             if wanted in {"", value}:
                 changes.append(Replacement(words[i - 1].end, last.end, ""))
     return changes
+
+
+def same_flag(flag: str, name: str) -> bool:
+    """Whether two spellings are one flag: dashes and underscores are alike."""
+    return flag.startswith("--") and flag[2:].replace("_", "-") == name[2:].replace("_", "-")
+
+
+def takes_megatron(arguments: str) -> bool:
+    """Whether arguments show a program that parses Megatron-LM's arguments."""
+    return bool(_MEGATRON.search(arguments))
+
+
+def takes_trainer(arguments: str) -> bool:
+    """Whether arguments show a program that parses the Hugging Face Trainer's arguments."""
+    return bool(_TRAINER.search(arguments))
 
 
 def _rendezvous_value(script: Script, value: str) -> str:
@@ -120,9 +135,9 @@ def _occurrences(script: Script, name: str) -> Iterator[Word]:
     for words in _word_lists(script):
         for i, w in enumerate(words):
             flag, sign, joined = w.raw.partition("=")
-            if _same(flag, name) and sign:
+            if same_flag(flag, name) and sign:
                 yield Word(w.start + len(flag) + 1, w.end, joined)
-            elif _same(w.raw, name) and i + 1 < len(words):
+            elif same_flag(w.raw, name) and i + 1 < len(words):
                 yield words[i + 1]
     spelled = "--" + "[-_]".join(re.escape(part) for part in re.split("[-_]", name[2:]))
     pattern = re.compile(r"(?<![\w-])" + spelled + r"(?:=|\s+(?:\\\s+)?)([^\s'\"\\]+)")
@@ -133,13 +148,9 @@ def _occurrences(script: Script, name: str) -> Iterator[Word]:
                     yield Word(a.value.start + m.start(1), a.value.start + m.end(1), m.group(1))
 
 
-def _same(flag: str, name: str) -> bool:
-    return flag.startswith("--") and flag[2:].replace("_", "-") == name[2:].replace("_", "-")
-
-
 def _changed(value: Word, name: str, wanted: str) -> Replacement | None:
     inner = value.plain
-    if _same(name, "--rdzv-conf"):
+    if same_flag(name, "--rdzv-conf"):
         wanted = _merged(inner, wanted)
     if inner == wanted:
         return None
@@ -167,7 +178,7 @@ def _merged(current: str, wanted: str) -> str:
 
 
 def _inserted(c: Command, name: str, value: str, text: str) -> Replacement | None:
-    if any(_same(name, known) for known in _TORCHRUN):
+    if any(same_flag(name, known) for known in _TORCHRUN):
         return _behind_launcher(c, name, value)
     if len(c.words) < 2 or c.name in {"sbatch", "bash", "sh"}:
         return None

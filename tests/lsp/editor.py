@@ -30,6 +30,7 @@ class Editor(LanguageClient):
         self.server_capabilities_seen = types.ServerCapabilities()
         self.published: list[types.PublishDiagnosticsParams] = []
         self.statuses: list[dict[str, Any]] = []
+        self.watched: list[dict[str, Any]] = []
         self.refreshes: list[str] = []
         self.changed = asyncio.Condition()
         for method, function in DEFAULT_CLIENT_FEATURES.items():
@@ -44,6 +45,10 @@ class Editor(LanguageClient):
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         async def on_publish(params: types.PublishDiagnosticsParams) -> None:
             await note(self.published, params)
+
+        @self.feature("firstfault/watched")
+        async def on_watched(params: dict[str, Any]) -> None:
+            await note(self.watched, params)
 
         @self.feature("firstfault/status")
         async def on_status(params: dict[str, Any]) -> None:

@@ -175,7 +175,7 @@ class FakeEngine:
 class FakeLaunch:
     """The real edits over a plain search: every file of the folders that the launch module knows."""
 
-    def candidates(self, folders: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+    def candidates(self, folders: Sequence[str], log: str) -> list[str]:
         found = []
         for folder in folders:
             for path in sorted(Path(folder).iterdir()):

@@ -103,7 +103,11 @@ async def _for_diagnostics(
     if not settings:
         return []
     folders, texts = session.documents.folder_paths(), open_texts(session)
-    found = await session.workers.run(lambda _: launching.offers(launch, list(settings.values()), folders, texts), StopFlag(), long=False)
+    document = session.documents.find(uri)
+    log = document.text if document else ""
+    found = await session.workers.run(
+        lambda _: launching.offers(launch, list(settings.values()), folders, log, texts), StopFlag(), long=False
+    )
     out: list[types.CodeAction | types.Command] = []
     for key, setting in settings.items():
         offers = [o for o in found if (o.setting.kind, o.setting.name) == key]

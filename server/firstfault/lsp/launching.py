@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..errors import FirstFaultError
-from ..launch import Kind, TextEdit, detect_kind, edits_for
+from ..launch import TextEdit, edits_for
+from ..launch.candidates import LaunchFile, LogHints, find_candidates, hints_from_log, launch_files
 from ..model import Setting
 
 logger = logging.getLogger(__name__)
 LARGEST_SCRIPT_BYTES = 512 * 1024
 MOST_FILES = 3
-MOST_CANDIDATES = 20
-MOST_NAMES = 20_000
-DEEPEST = 4
-_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".slrm", ".job", ".pbs", ".lsf", ".bsub", ".zsh", ".ksh", ".batch", ".py")
-_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "wandb", "outputs", "venv", "tests"})
-_JOINS = re.compile(r"\b(?:init_process_group|InitProcessGroupKwargs|ddp_timeout|DDPStrategy|init_distributed)\b")
-_LAUNCHES = re.compile(r"\b(?:torchrun|torch\.distributed|srun|mpirun|mpiexec|deepspeed|accelerate|horovodrun)\b")
+# How much of a log is searched for the names of its scripts, and how long a walk over the workspace counts.
+HINT_CHARACTERS = 1_000_000
+FRESH_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +36,8 @@ class Offer:
 class Launch(Protocol):
     """What the server asks of the launch module. May be called from a worker thread."""
 
-    def candidates(self, folders: Sequence[str], texts: Mapping[str, str]) -> list[str]:
-        """The launch files of workspace folders, the likeliest first."""
+    def candidates(self, folders: Sequence[str], log: str) -> list[str]:
+        """The launch files of workspace folders, the likeliest for a log first."""
 
     def is_launch_file(self, path: str, text: str) -> bool:
         """Whether a file is one that starts a job."""
@@ -52,54 +49,36 @@ class Launch(Protocol):
 class BundledLaunch:
     """The launch module of this package."""
 
-    def candidates(self, folders: Sequence[str], texts: Mapping[str, str]) -> list[str]:
-        """The launch files of workspace folders: shell scripts before programs, open ones before others, then the newest first."""
-        found: list[tuple[int, int, float, str]] = []
-        for path, changed in scripts_in(folders):
-            text = texts.get(path)
-            if text is None:
-                text = read_script(path)
-            if text is not None and self.is_launch_file(path, text):
-                found.append((detect_kind(path, text) is not Kind.SHELL, path not in texts, -changed, path))
-        return [path for *_, path in sorted(found)[:MOST_CANDIDATES]]
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: dict[tuple[tuple[str, ...], LogHints], tuple[float, list[str]]] = {}
+
+    def candidates(self, folders: Sequence[str], log: str) -> list[str]:
+        """The launch files of workspace folders, the likeliest for a log first. A walk over the folders is good for 15 seconds."""
+        hints = hints_from_log(log[:HINT_CHARACTERS])
+        key = (tuple(folders), hints)
+        walked_s, paths = self._known.get(key, (-FRESH_S, []))
+        if self._clock() - walked_s >= FRESH_S:
+            found = [candidate for folder in folders for candidate in find_candidates(folder, hints)]
+            paths = [c.path for c in sorted(found, key=lambda c: -c.score)]
+            self._known = {key: (self._clock(), paths)}
+        return paths
 
     def is_launch_file(self, path: str, text: str) -> bool:
-        """Whether a file is one that starts a job: a script that launches, or a program that joins a process group."""
-        kind = detect_kind(path, text)
-        return kind is not None and (_JOINS if kind is Kind.PYTHON else _LAUNCHES).search(text) is not None
+        """Whether a file is one that starts a job."""
+        return bool(launch_files([LaunchFile(path, text)]))
 
     def edits(self, setting: Setting, text: str, path: str) -> list[TextEdit]:
         """What to change so that a setting holds."""
         return edits_for(setting, text, path)
 
 
-def scripts_in(folders: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Files whose names look like scripts, with the time of their last change; bounded in depth and number for network file systems."""
-    seen = 0
-    for folder in folders:
-        depth = folder.rstrip(os.sep).count(os.sep)
-        for base, inner, names in os.walk(folder):
-            inner[:] = sorted(f for f in inner if not f.startswith(".") and f not in _SKIPPED)
-            if base.count(os.sep) - depth >= DEEPEST:
-                inner.clear()
-            for name in sorted(names):
-                seen += 1
-                if seen > MOST_NAMES:
-                    return
-                if name.lower().endswith(_SUFFIXES):
-                    path = os.path.join(base, name)
-                    try:
-                        yield path, os.stat(path).st_mtime
-                    except OSError:
-                        continue
-
-
-def offers(launch: Launch, settings: Sequence[Setting], folders: Sequence[str], texts: Mapping[str, str]) -> list[Offer]:
+def offers(launch: Launch, settings: Sequence[Setting], folders: Sequence[str], log: str, texts: Mapping[str, str]) -> list[Offer]:
     """What can be offered: for each setting at most three files it changes; where none changes, the first that has or refuses it.
 
-    `texts` holds the open documents by path, whose content counts instead of the file's.
+    `log` is the text of the log, `texts` holds the open documents by path, whose content counts instead of the file's.
     """
-    paths = launch.candidates(folders, texts)
+    paths = launch.candidates(folders, log)
     out: list[Offer] = []
     for setting in settings:
         found: list[Offer] = []

@@ -21,6 +21,7 @@ from .engine import BundledEngine, Engine
 from .launching import BundledLaunch, Launch
 from .protocol import FirstFaultProtocol, log_error, make_converter
 from .session import Session, path_key
+from .watch import WATCH, Watches
 
 logger = logging.getLogger(__name__)
 
@@ -98,6 +99,7 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
 
     @server.feature(types.SHUTDOWN)
     def on_shutdown(_: None) -> None:
+        watches.close()
         session.close()
 
     # -- documents -----------------------------------------------------------------------------------------------------
@@ -226,6 +228,12 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     @server.feature(requests.DIAGNOSE)
     async def on_diagnose(params: Any) -> dict[str, Any]:
         return await requests.diagnose(session, params, publish_files)
+
+    watches = Watches(session, publish_files)
+
+    @server.feature(WATCH)
+    async def on_watch(params: Any) -> dict[str, Any]:
+        return watches.handle(params)
 
     @server.feature(requests.EXPLAIN)
     async def on_explain(params: Any) -> dict[str, Any]:

@@ -5,6 +5,8 @@ WAITS rank 1: text                 collateral of the fault
 PROOF text                         evidence that supports it
 KNOWN text                         a line that a page recognises, part of no failure
 WAIT_UNTIL_CANCELLED               a file that takes until it is cancelled, then says so in `<file>.cancelled`
+STEP 3                             a step of training
+PRINT                              an engine that prints
 RAISE                              an engine that breaks
 """
 
@@ -36,6 +38,7 @@ from firstfault.model import (
     Line,
     MissingFact,
     Origin,
+    Progress,
     Report,
     Role,
     Setting,
@@ -44,6 +47,7 @@ from firstfault.model import (
 
 PAGES = Path(__file__).parent / "pages"
 LINE = re.compile(r"(?P<kind>FAULT|WAITS|PROOF|KNOWN)(?: rank (?P<rank>\d+))?(?: host (?P<host>\w+))?:? ?(?P<text>.*)")
+STEP = re.compile(r"^STEP (\d+)$", re.MULTILINE)
 FAILURES = {"FAULT": "test-fault", "WAITS": "test-waits", "PROOF": "test-fault", "KNOWN": "test-waits"}
 
 DEBUG = Setting("env", "NCCL_DEBUG", "INFO", "shows which rank stopped")
@@ -169,7 +173,9 @@ class FakeEngine:
                     missing=() if fault else (MissingFact("the log of rank 3", "cat rank3.log"),),
                 ),
             )
-        return Diagnosis(Report(inputs, Job(), incidents), tuple(findings), names)
+        last = next(((name, step) for name, text in texts.items() for step in reversed(STEP.findall(text))), None)
+        job = Job(last_progress=Progress(int(last[1]), None, last[0], 1) if last else None)
+        return Diagnosis(Report(inputs, job, incidents), tuple(findings), names)
 
 
 class FakeLaunch:

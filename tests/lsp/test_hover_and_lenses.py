@@ -20,7 +20,7 @@ async def test_the_initiating_line_tells_what_it_is_and_what_to_do(full: Editor)
     assert text is not None
     assert "**A test fault** `test-fault`" in text
     assert "Initiating line" in text and "established by direct evidence" in text
-    assert "3 failed on node07: look there first." in text
+    assert "Rank 3 failed first." in text and "Then look there first on node07." in text
     assert "**First fix** Restart it" in text and "```sh\nrestart --now\n```" in text
     assert "/test-fault.md)" in text
 
@@ -36,7 +36,9 @@ async def test_a_collateral_line_links_to_its_cause(full: Editor) -> None:
 async def test_supporting_evidence_and_harmless_lines_have_a_hover(full: Editor) -> None:
     uri = full.open(LOG)
     assert "**Supports** the verdict" in (await full.hover_text(uri, 2) or "")
-    assert "no part of a failure here" in (await full.hover_text(uri, 4) or "")
+    known = await full.hover_text(uri, 4) or ""
+    assert "A line of rank 2 that is known, and no part of a failure here." in known
+    assert "Rank 2 failed on its host." in known
 
 
 async def test_other_lines_have_no_hover(full: Editor) -> None:

@@ -58,7 +58,9 @@ async def answer(session: Session, params: types.HoverParams) -> types.Hover | N
 
 def hover_of(view: View, editor_line: int, page_of: PageOf, link_of: LinkOf) -> types.Hover | None:
     """What an editor line is; None for a line that no page recognised. `link_of` gives the address of a page."""
-    marks = view.marks_at(editor_line)[:MOST_MARKS]
+    marks = view.marks_at(editor_line)
+    # What else a page would see in the line is noise beside the part it plays.
+    marks = tuple(m for m in marks if m.incident is not None)[:MOST_MARKS] or marks[:1]
     if not marks:
         return None
     parts = [_mark(view, mark, page_of, link_of, first=mark is marks[0]) for mark in marks]
@@ -140,13 +142,15 @@ def _advice(mark: Mark, page: Page | None) -> list[str]:
     if mark.role == COLLATERAL:
         return [f"Fix the cause, not this line: {_first_fix_title(incident)}"] if incident and incident.fix else []
     if page is not None and mark.role in (INITIATING, RECOGNISED, CONTEXT):
-        lines.append(filled(page.quick_answer, mark))
+        answer = filled(page.quick_answer, mark)
+        # The summary of an incident is made of the answer's first sentence.
+        lines.append(answer.partition(". ")[2] if incident and mark.role == INITIATING else answer)
     fix = (incident.fix if incident and mark.role == INITIATING else ()) or ((page.fixes if page else ()) if incident else ())
     if fix:
         lines.append(f"**First fix** {fix[0].title}" + (f": {fix[0].detail}" if fix[0].detail else ""))
         if fix[0].command:
             lines.append(code(fix[0].command, "sh"))
-    if incident and incident.missing and mark.role == INITIATING:
+    if incident and incident.missing and mark.role == INITIATING and incident.verdict is not Verdict.ESTABLISHED:
         fact = incident.missing[0]
         lines.append(f"**Missing fact** {escape(fact.fact)}")
         lines.append(code(fact.command, "sh"))
@@ -161,24 +165,27 @@ def filled(template: str, mark: Mark) -> str:
     """A text of a page with what the line captured in its placeholders."""
     from ..knowledge.page import fill
 
-    return fill(template, values_of(mark))
+    text = fill(template, values_of(mark))
+    return text[:1].upper() + text[1:]
 
 
 def values_of(mark: Mark) -> Mapping[str, str]:
-    """What a line says, by the names that pages use."""
+    """What a line says, by the names that pages use; ranks in words."""
     values = dict(mark.finding.captures) if mark.finding else {}
-    if mark.incident is not None and mark.role == INITIATING:
-        initiating = mark.incident.initiating
-        if initiating.ranks is not None and len(initiating.ranks) == 1:
-            values.setdefault("rank", str(initiating.ranks[0]))
-        if len(initiating.hosts) == 1:
-            values.setdefault("host", initiating.hosts[0])
+    ranks = mark.incident.initiating.ranks if mark.incident is not None and mark.role == INITIATING else None
+    hosts = mark.incident.initiating.hosts if mark.incident is not None and mark.role == INITIATING else ()
     if mark.finding is not None:
         origin = mark.finding.line.origin
-        if origin.rank is not None:
-            values.setdefault("rank", str(origin.rank))
-        if origin.host:
-            values.setdefault("host", origin.host)
+        if ranks is None and origin.rank is not None:
+            ranks = (origin.rank,)
+        if not hosts and origin.host:
+            hosts = (origin.host,)
+    if ranks is not None:
+        values["rank"] = name_ranks(ranks)
+    elif values.get("rank", "").isdigit():
+        values["rank"] = f"rank {values['rank']}"
+    if hosts:
+        values["host"] = " and ".join(hosts[:3])
     return values
 
 

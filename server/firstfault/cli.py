@@ -1,13 +1,19 @@
-"""The command line: diagnose, explain, list. Imports no protocol library and loads what it needs when it needs it."""
+"""The command line. Imports no protocol library and loads what it needs when it needs it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import __version__
-from .errors import FirstFaultError
+from .errors import FirstFaultError, InputError, PageError
+
+if TYPE_CHECKING:
+    from .knowledge.library import Library
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:
-        sys.stderr.close()
+        # The reader went away, as `head` does; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -32,27 +39,62 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="firstfault", description="Find the rank that failed first, and why.")
     parser.add_argument("--version", action="version", version=f"firstfault {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    diagnose = commands.add_parser("diagnose", help="diagnose logs: files, folders, or - for standard input")
+    own = argparse.ArgumentParser(add_help=False)
+    own.add_argument("--pages", action="append", default=[], metavar="DIR", help="a folder of your own pages, which add or override")
+    formats = argparse.ArgumentParser(add_help=False)
+    formats.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+
+    diagnose = commands.add_parser("diagnose", parents=[own, formats], help="diagnose logs: files, folders, or - for standard input")
     diagnose.add_argument("paths", nargs="+", metavar="PATH")
-    diagnose.add_argument("--format", choices=("text", "json", "markdown"), default="text")
     diagnose.add_argument("--why", action="store_true", help="show the timeline that led to the verdict")
     diagnose.set_defaults(run=_diagnose)
-    explain = commands.add_parser("explain", help="print the page of a failure")
+
+    explain = commands.add_parser("explain", parents=[own, formats], help="print the page of a failure")
     explain.add_argument("id", metavar="ID")
-    explain.add_argument("--format", choices=("text", "json", "markdown"), default="text")
     explain.set_defaults(run=_explain)
-    listing = commands.add_parser("list", help="list every failure that is known")
+
+    listing = commands.add_parser("list", parents=[own], help="list every failure that is known")
     listing.add_argument("--tag")
     listing.add_argument("--layer")
     listing.add_argument("--stack")
     listing.set_defaults(run=_list)
+
+    search = commands.add_parser("search", parents=[own], help='find a failure by symptom: search "one rank at 100% others idle"')
+    search.add_argument("words", nargs="+", metavar="WORD")
+    search.set_defaults(run=_search)
+
+    new = commands.add_parser("new", help="write a page for a failure that a line of your log shows")
+    new.add_argument("id", metavar="ID")
+    new.add_argument("--from", dest="source", required=True, metavar="LOG:LINE")
+    new.add_argument("--dir", default=".firstfault/pages", metavar="DIR")
+    new.set_defaults(run=_new)
+
+    check = commands.add_parser("check", parents=[own], help="run all pages against all their examples")
+    check.add_argument("id", nargs="?", metavar="ID")
+    check.set_defaults(run=_check)
     return parser
+
+
+def _library(args: argparse.Namespace) -> Library:
+    """The encyclopedia with the user's pages: those of the user's folder and of every --pages."""
+    from .knowledge.library import load_library
+    from .read.scan import config_folder
+
+    folders = [f for f in (config_folder() / "pages",) if f.is_dir()]
+    for given in args.pages:
+        if not Path(given).is_dir():
+            raise InputError(f"no such folder: {given}", reason="--pages names a folder of Markdown pages", where=given)
+        folders.append(Path(given))
+    library = load_library(tuple(folders))
+    for problem in library.problems:
+        print(problem, file=sys.stderr)
+    return library
 
 
 def _diagnose(args: argparse.Namespace) -> int:
     from .diagnose import diagnose
 
-    report = diagnose(args.paths).report
+    report = diagnose(args.paths, library=_library(args)).report
     if args.format == "json":
         from .report import to_json
 
@@ -71,9 +113,7 @@ def _diagnose(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    from .knowledge.library import load_library
-
-    page = load_library().page(args.id)
+    page = _library(args).page(args.id)
     if args.format == "json":
         import json
 
@@ -89,14 +129,63 @@ def _explain(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from .knowledge.library import load_library
-
-    pages = load_library().pages.values()
-    for page in pages:
-        if (args.tag and args.tag not in page.tags) or (args.layer and args.layer != page.layer) or (args.stack and args.stack not in page.stacks):
-            continue
-        print(f"{page.id:<34}{page.layer:<14}{page.title}")
+    shown = 0
+    for page in _library(args).pages.values():
+        wanted = (args.tag, page.tags), (args.layer, (page.layer,)), (args.stack, page.stacks)
+        if all(w is None or w in have for w, have in wanted):
+            print(f"{page.id:<34}{page.layer:<14}{page.title}")
+            shown += 1
+    if not shown:
+        raise InputError("no failure has that tag, layer and stack", reason="nothing is left to list", help="firstfault list")
     return 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    from .knowledge.search import search_pages
+
+    words = " ".join(args.words)
+    found = search_pages(_library(args), words)
+    if not found:
+        raise InputError(f"no page speaks of {words!r}", reason="none of the words is known", help="firstfault list shows every failure")
+    for _, page in found:
+        print(f"{page.id:<34}{page.title}")
+    return 0
+
+
+def _new(args: argparse.Namespace) -> int:
+    from .knowledge.scaffold import propose_page
+
+    source, _, number = args.source.rpartition(":")
+    if not number.isdigit() or not source:
+        raise InputError("--from needs a log and a line", reason=f"{args.source!r} has no line number", help="e.g. --from slurm-81.out:1103")
+    try:
+        lines = Path(source).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError as error:
+        raise InputError(f"cannot read {source}", reason=str(error), where=source, help="check the path") from error
+    if not 1 <= int(number) <= len(lines):
+        raise InputError(f"{source} has no line {number}", reason=f"it has {len(lines)} lines", where=args.source, help="count from 1")
+    path = Path(args.dir) / f"{args.id}.md"
+    if path.exists():
+        raise PageError(f"{path} exists", reason="a page is never overwritten", where=str(path), help="choose another id or edit the page")
+    text = propose_page(args.id, lines[int(number) - 1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    print(f"wrote {path}\nedit it, then run: firstfault check {args.id} --pages {args.dir}")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from .knowledge.check import check_pages
+
+    library = _library(args)
+    if args.id:
+        library.page(args.id)
+    problems = list(check_pages(library, args.id))
+    for problem in problems:
+        print(problem)
+    examples = sum(len(p.fires) + len(p.silent) for p in library.pages.values() if args.id in (None, p.id))
+    print(f"{len(problems)} problems, {examples} examples, {1 if args.id else len(library.pages)} pages")
+    return 1 if problems or library.problems else 0
 
 
 if __name__ == "__main__":

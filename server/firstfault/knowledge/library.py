@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import PageError, UnknownFailure
 from ..model import Role
 from .page import Page, parse_page
+from .pattern import PatternError
 
 ENCYCLOPEDIA = Path(__file__).resolve().parent.parent / "encyclopedia"
 
@@ -16,7 +18,8 @@ ENCYCLOPEDIA = Path(__file__).resolve().parent.parent / "encyclopedia"
 class Library:
     """The pages by id, the needles that lead to them, and the order of precedence computed from their examples."""
 
-    def __init__(self, pages: Iterable[Page]) -> None:
+    def __init__(self, pages: Iterable[Page], problems: Iterable[PageError] = ()) -> None:
+        self.problems = tuple(problems)
         self.pages: Mapping[str, Page] = {p.id: p for p in sorted(pages, key=lambda p: p.id)}
         self._was = {old: p.id for p in self.pages.values() for old in p.was}
         self._beats: dict[tuple[str, str], bool] = {}
@@ -80,13 +83,40 @@ def _hits(page: Page, raw: str, text: str) -> bool:
     return not page.retired and any(any(n in raw for n in s.needles) and s.pattern.search(text) for s in page.signatures)
 
 
-@functools.lru_cache(maxsize=4)
-def load_library(folder: Path = ENCYCLOPEDIA) -> Library:
-    """The encyclopedia under `folder`, one page a Markdown file. Raises PageError."""
+OWN_LAYER = "own"
+
+
+@functools.lru_cache(maxsize=8)
+def load_library(own: tuple[Path, ...] = ()) -> Library:
+    """The encyclopedia, one page a Markdown file, and the user's own pages in the folders `own`, which add or override.
+
+    A broken page of the encyclopedia raises PageError; a broken page of the user's is left out and kept in `problems`.
+    """
     pages: dict[str, Page] = {}
-    for path in sorted(folder.glob("*/*.md")):
+    for path in sorted(ENCYCLOPEDIA.glob("*/*.md")):
         page = parse_page(path.read_text(encoding="utf-8"), str(path))
         if page.id in pages:
             raise PageError(f"two pages are called {page.id}", where=str(path), help=f"the other one is {pages[page.id].path}")
         pages[page.id] = page
-    return Library(pages.values())
+    problems: list[PageError] = []
+    for folder in own:
+        for path in sorted(folder.glob("*.md")):
+            try:
+                page = replace(parse_page(path.read_text(encoding="utf-8"), str(path)), layer=OWN_LAYER)
+                _compile(page)
+                pages[page.id] = page
+            except PageError as error:
+                problems.append(error)
+            except (OSError, UnicodeDecodeError) as error:
+                problems.append(PageError(f"cannot read {path.name}", reason=str(error), where=f"{path}:1", help="save it as UTF-8 text"))
+    return Library(pages.values(), problems)
+
+
+def _compile(page: Page) -> None:
+    for signature in page.signatures:
+        try:
+            signature.pattern.compile()
+        except PatternError as error:
+            raise PageError(
+                "the regex does not compile", reason=str(error), where=f"{page.path}:{signature.line}", help="test it with firstfault check"
+            ) from error  # fmt: skip

@@ -95,3 +95,12 @@ def cache_folder() -> Path:
     if os.name == "nt":
         return Path(os.environ.get("LOCALAPPDATA", os.path.expanduser("~"))) / "firstfault" / "cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "firstfault"
+
+
+def config_folder() -> Path:
+    """Where the user's own pages may lie: FIRSTFAULT_CONFIG, else the user's configuration folder."""
+    if given := os.environ.get("FIRSTFAULT_CONFIG"):
+        return Path(given)
+    if os.name == "nt":
+        return Path(os.environ.get("APPDATA", os.path.expanduser("~"))) / "firstfault"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "firstfault"

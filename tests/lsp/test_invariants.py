@@ -91,6 +91,20 @@ def test_standard_output_carries_frames_only_and_shutdown_exits_with_0(command: 
     assert [a["id"] for a in answers] == [1, 2, 3]
 
 
+def test_a_request_before_initialize_is_refused() -> None:
+    hover = frame(
+        {"id": 7, "method": "textDocument/hover", "params": {"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}}}
+    )
+    with subprocess.Popen(FAKE_SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        assert server.stdin and server.stdout
+        server.stdin.write(hover + INITIALIZE)
+        server.stdin.flush()
+        refused, answer = read_frame(server.stdout), read_frame(server.stdout)
+        server.stdin.close()
+    assert (refused["id"], refused["error"]["code"]) == (7, -32002)  # type: ignore[index]
+    assert answer["id"] == 1
+
+
 def test_the_end_of_standard_input_ends_the_server() -> None:
     done = subprocess.run(FAKE_SERVER, input=INITIALIZE, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()

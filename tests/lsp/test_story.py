@@ -117,6 +117,14 @@ async def test_tracebacks_fold(full: Editor) -> None:
     assert [(f.start_line, f.end_line) for f in found or []] == [(4, 7)]
 
 
+async def test_a_program_keeps_the_folds_of_its_editor(full: Editor) -> None:
+    """An empty list would mean that there is nothing to fold; no answer leaves the document to others."""
+    uri = full.open("def f():\n    pass\n", "file:///nowhere/model.py", "python")
+    document = types.TextDocumentIdentifier(uri)
+    assert await full.ask_raw(types.TEXT_DOCUMENT_FOLDING_RANGE, {"textDocument": {"uri": uri}}) is None
+    assert await full.text_document_document_symbol_async(types.DocumentSymbolParams(document)) is None
+
+
 async def test_a_collateral_traceback_fades_as_a_whole(full: Editor) -> None:
     uri = full.open(LOG)
     hint = next(d for d in (await full.pull(uri)).items if d.range.end.line == 7)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lsprotocol import types
@@ -27,6 +27,7 @@ _ORDER = {INITIATING: 0, CORROBORATING: 1, COLLATERAL: 2, CONTEXT: 3, RECOGNISED
 LINE_END = 1_000_000
 # Files above this size cannot be opened in an editor as text, so nobody sees where their lone carriage returns fall.
 LARGEST_OPENED_BYTES = 64 * 1024 * 1024
+MOST_BYTES_READ = 512 * 1024 * 1024
 # gzip and zstd, which no editor opens as text, and the marks of UTF-16.
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
@@ -242,24 +243,29 @@ def analysis_of_files(
     diagnosis: Diagnosis,
     roots: Iterable[str],
     encoding: str,
-    *,
-    map_of: Callable[[str], LineMap] | None = None,
 ) -> Analysis:
-    """The analysis of files on disk; reads those that an editor can open, to find lone carriage returns before the quoted lines."""
+    """The analysis of files on disk; reads those that an editor can open, to find lone carriage returns before the quoted lines.
+
+    A folder too large to be read a second time counts as one without any.
+    """
     marks = marks_of(diagnosis)
     roots = list(roots)
     sources: dict[str, Source] = {}
+    left_bytes = MOST_BYTES_READ
     stamps: dict[str, tuple[int, int]] = {}
     for name in sorted(set(marks) | set(diagnosis.files)):
         path = locate(name, roots)
         if path is None:
             continue
         source = Source(from_fs_path(path) or name, encoding)
-        if name in marks:
-            source.map = (map_of or map_of_file)(path)
         sources[name] = source
-        if (stamp := stamp_of(path)) is not None:
-            stamps[name] = stamp
+        stamp = stamp_of(path)
+        if stamp is None:
+            continue
+        stamps[name] = stamp
+        if name in marks and stamp[0] <= left_bytes:
+            left_bytes -= stamp[0]
+            source.map = map_of_file(path)
     for finding in diagnosis.findings:
         if finding.line.file < len(diagnosis.files) and (holder := sources.get(diagnosis.files[finding.line.file])):
             holder.quoted[finding.line.number] = finding.line.raw

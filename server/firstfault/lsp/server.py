@@ -56,6 +56,8 @@ def run(engine: Engine | None = None, launch: Launch | None = None) -> int:
     The protocol gets the two streams for itself: anything else that is printed goes to standard error.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    # Its warnings tell of cancelled requests that were answered already, which every editor sends.
+    logging.getLogger("pygls").setLevel(logging.ERROR)
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with open(os.devnull, "rb") as nothing:
@@ -169,6 +171,7 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
         if refresh:
             session.refresh()
 
+    # An answer of None leaves a document to others: an empty list of folds would take the editor's own away from a program.
     # -- features of a log ---------------------------------------------------------------------------------------------
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -176,14 +179,14 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
         return await hover.answer(session, params)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
-    async def on_code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+    async def on_code_lens(params: types.CodeLensParams) -> list[types.CodeLens] | None:
         view = await session.view(params.text_document.uri)
-        return lenses.lenses_of(view) if view else []
+        return lenses.lenses_of(view) if view else None
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
-    async def on_inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+    async def on_inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint] | None:
         view = await session.view(params.text_document.uri)
-        return hints.hints_of(view, params.range) if view else []
+        return hints.hints_of(view, params.range) if view else None
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def on_definition(params: types.DefinitionParams) -> types.Location | list[types.LocationLink] | None:
@@ -191,31 +194,33 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
         return navigation.definition_of(view, params.position, links=session.client.link_support) if view else None
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
-    async def on_references(params: types.ReferenceParams) -> list[types.Location]:
+    async def on_references(params: types.ReferenceParams) -> list[types.Location] | None:
         view = await session.view(params.text_document.uri)
-        return navigation.references_of(view, params.position, declaration=params.context.include_declaration) if view else []
+        return navigation.references_of(view, params.position, declaration=params.context.include_declaration) if view else None
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
-    async def on_highlight(params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+    async def on_highlight(params: types.DocumentHighlightParams) -> list[types.DocumentHighlight] | None:
         form = await session.structure(params.text_document.uri)
-        return navigation.highlights_of(*form, params.position.line, session.client.encoding) if form else []
+        return navigation.highlights_of(*form, params.position.line, session.client.encoding) if form else None
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    async def on_symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[types.SymbolInformation]:
+    async def on_symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
         view = await session.view(params.text_document.uri)
         form = await session.structure(params.text_document.uri)
-        symbols = outline.outline_of(view, *form, session.client.encoding) if form else []
+        if form is None:
+            return None
+        symbols = outline.outline_of(view, *form, session.client.encoding)
         return symbols if session.client.hierarchical_symbols else outline.flattened(params.text_document.uri, symbols)
 
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
-    async def on_folding(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+    async def on_folding(params: types.FoldingRangeParams) -> list[types.FoldingRange] | None:
         form = await session.structure(params.text_document.uri)
-        return folding.folds_of(form[0]) if form else []
+        return folding.folds_of(form[0]) if form else None
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
-    async def on_links(params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+    async def on_links(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
         form = await session.structure(params.text_document.uri)
-        return await links.answer(session, *form) if form else []
+        return await links.answer(session, *form) if form else None
 
     async def on_code_action(params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         return await actions.actions_for(session, launch, params)

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-/** Where downloads live: FIRSTFAULT_CACHE, else ~/.cache/firstfault. */
+/** Where downloads live: FIRSTFAULT_DEVELOPMENT_CACHE, else ~/.cache/firstfault-development (the engine keeps its own, small cache elsewhere). */
 export function cacheFolder() {
-  return process.env.FIRSTFAULT_CACHE || path.join(os.homedir(), ".cache", "firstfault");
+  return process.env.FIRSTFAULT_DEVELOPMENT_CACHE || path.join(os.homedir(), ".cache", "firstfault-development");
 }
 
 /** Runs `fill` in an empty folder unless an earlier run finished there; a half-done folder is thrown away. */

@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { ResponseError } from "vscode-languageclient/node";
 
 import { contentOf, nameOf } from "./documents";
-import { DiagnoseRequest, ExplainRequest, FailuresRequest, type DiagnoseParams, type Failure } from "./protocol";
+import { copyText, goToFirstFault } from "./navigation";
+import { ExplainRequest, FailuresRequest, type DiagnoseParams, type Failure } from "./protocol";
 import type { ReportView } from "./report-view";
 import { NotRunning, type Session } from "./session";
 import * as terminal from "./terminal";
@@ -32,6 +33,8 @@ export class Commands {
       "firstfault.explain": (id?: string) => this.explain(id),
       "firstfault.showReport": (uri?: string) => this.showReport(uri),
       "firstfault.openSample": () => this.openSample(),
+      "firstfault.goToFirstFault": goToFirstFault,
+      "firstfault.copyText": copyText,
       "firstfault.restartServer": () => this.session.restart(),
       "firstfault.showLogs": () => {
         this.log.show();
@@ -157,17 +160,23 @@ export class Commands {
   /** Sends one text or path, with progress and Cancel when it takes long, and shows the report. */
   private async diagnose(params: DiagnoseParams, name: string): Promise<void> {
     const cancel = new vscode.CancellationTokenSource();
-    const answer = this.session.request(DiagnoseRequest, params, cancel.token);
+    let show: ((percentage: number) => void) | undefined;
+    const answer = this.session.diagnose(params, (percentage) => show?.(percentage), cancel.token);
     const done = answer.then(
       () => undefined,
       () => undefined,
     );
     const slow = setTimeout(() => {
       const options = { location: vscode.ProgressLocation.Notification, cancellable: true, title: vscode.l10n.t("FirstFault reads {0}", name) };
-      void vscode.window.withProgress(options, (_progress, token) => {
+      void vscode.window.withProgress(options, (progress, token) => {
         token.onCancellationRequested(() => {
           cancel.cancel();
         });
+        let reached = 0;
+        show = (percentage) => {
+          progress.report({ increment: percentage - reached, message: `${percentage}%` });
+          reached = percentage;
+        };
         return done;
       });
     }, PROGRESS_AFTER_MS);
@@ -190,9 +199,19 @@ export class Commands {
       if (error instanceof NotRunning) return;
       const message = error instanceof Error ? error.message : String(error);
       this.log.error(error instanceof Error && !(error instanceof ResponseError) ? error : message);
-      void vscode.window.showErrorMessage(`FirstFault: ${message.replace(/^error: /, "")}`);
+      // A message with a button is shown in full, one without is cut to a line.
+      const logs = vscode.l10n.t("Show Logs");
+      void vscode.window.showErrorMessage(`FirstFault: ${inOneParagraph(message)}`, logs).then((choice) => {
+        if (choice === logs) this.log.show();
+      });
     }
   }
+}
+
+/** The four parts of an error, which a notification would run together, as sentences. */
+function inOneParagraph(message: string): string {
+  const parts = message.replace(/^error: /, "").split(/\n\s*/);
+  return parts.map((part) => part.replace(/^(reason|where|help): /, (_all, name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: `)).join(". ");
 }
 
 interface FailureItem extends vscode.QuickPickItem {

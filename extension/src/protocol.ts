@@ -14,6 +14,7 @@ export interface DiagnoseParams {
   text?: string;
   path?: string;
   title?: string;
+  workDoneToken?: string;
 }
 
 export interface DiagnoseResult {

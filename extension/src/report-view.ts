@@ -51,5 +51,5 @@ export class ReportView implements vscode.TextDocumentContentProvider, vscode.Di
 }
 
 function pathOf(name: string): string {
-  return `/${name.replaceAll("/", "∕")}.md`;
+  return `/${name.replaceAll("/", "∕")}`;
 }

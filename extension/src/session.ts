@@ -8,6 +8,7 @@ import {
   RevealOutputChannelOn,
   State,
   TransportKind,
+  WorkDoneProgress,
   type ErrorHandler,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
@@ -15,7 +16,7 @@ import {
 import { isEnabled, maxSyncBytes, SELECTOR } from "./documents";
 import { findInterpreter, NoInterpreter, type Interpreter } from "./interpreter";
 import { LargeLogs } from "./large-logs";
-import { StatusNotification, type InitializationOptions, type Request } from "./protocol";
+import { DiagnoseRequest, StatusNotification, type DiagnoseParams, type DiagnoseResult, type InitializationOptions, type Request } from "./protocol";
 import type { Status } from "./status";
 
 const CRASHES_BEFORE_GIVING_UP = 4;
@@ -29,6 +30,7 @@ export class Session implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private queue: Promise<void> = Promise.resolve();
   private readonly crashes: number[] = [];
+  private diagnoses = 0;
   private told = false;
   private failure = "";
 
@@ -57,9 +59,28 @@ export class Session implements vscode.Disposable {
 
   /** Sends a request, after starting the server if need be. Throws NotRunning when it cannot be started. */
   async request<P, R>(request: Request<P, R>, params: P, token?: vscode.CancellationToken): Promise<R> {
+    const client = await this.running();
+    return client.sendRequest<R>(request.method, params, token);
+  }
+
+  /** Diagnoses a text or a path; `progress` gets the percentage of a path that was read. Throws as `request` does. */
+  async diagnose(params: DiagnoseParams, progress: (percentage: number) => void, token: vscode.CancellationToken): Promise<DiagnoseResult> {
+    const client = await this.running();
+    const workDoneToken = `firstfault-${this.diagnoses++}`;
+    const listening = client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
+      if (value.kind === "report" && value.percentage !== undefined) progress(value.percentage);
+    });
+    try {
+      return await client.sendRequest<DiagnoseResult>(DiagnoseRequest.method, { ...params, workDoneToken }, token);
+    } finally {
+      listening.dispose();
+    }
+  }
+
+  private async running(): Promise<LanguageClient> {
     await this.start({ loud: true });
     if (this.client === undefined) throw new NotRunning(this.failure);
-    return this.client.sendRequest<R>(request.method, params, token);
+    return this.client;
   }
 
   dispose(): Promise<void> {

@@ -1,0 +1,241 @@
+// What a person does in VS Code with the packaged extension, in the order of a first day. The steps share one editor.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { Workbench } from "./workbench.mjs";
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
+const { FIRSTFAULT_EDITOR: editor, FIRSTFAULT_CHROMIUM: chromiumPath, FIRSTFAULT_VSIX: vsix, FIRSTFAULT_BASE_PYTHON: basePython } = process.env;
+
+describe("VS Code with the packaged extension", { skip: editor ? false : "run it through npm test, which prepares the editor" }, () => {
+  let folder;
+  let job;
+  let workbench;
+  let page;
+
+  before(async () => {
+    folder = mkdtempSync(path.join(os.tmpdir(), "firstfault-workspace-"));
+    job = path.join(folder, "my job");
+    mkdirSync(job);
+    for (const name of ["stuck-rank.log", "bad-row.log", "killed-rank.log", "train.sh"]) cpSync(path.join(ROOT, "samples", name), path.join(job, name));
+    writeFileSync(path.join(job, "rerun.sh"), "cat bad-row.log\nexit 1\n");
+    // A Python without a single package, first on PATH: what the extension brings must be enough.
+    const bare = path.join(folder, "python");
+    const made = spawnSync(basePython, ["-m", "venv", "--without-pip", bare], { encoding: "utf8" });
+    assert.equal(made.status, 0, made.stderr);
+    const env = { PATH: path.join(bare, "bin") + path.delimiter + process.env.PATH, PYTHONPATH: undefined, VIRTUAL_ENV: undefined };
+    workbench = await Workbench.open({
+      editor: JSON.parse(editor),
+      chromiumPath,
+      vsix,
+      folder: job,
+      env,
+      screenshots: path.join(ROOT, "tests", "extension", "screenshots"),
+    });
+    page = workbench.page;
+  });
+
+  after(async () => {
+    await workbench?.close();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** One step; what the screen showed when it failed is kept as a picture. */
+  function step(name, body) {
+    test(name, { timeout: 120_000 }, async () => {
+      try {
+        await body();
+      } catch (error) {
+        await workbench?.screenshot("failed");
+        throw error;
+      }
+    });
+  }
+
+  /** The text of the rendered report or page that is on the screen. */
+  async function renderedText(containing) {
+    const body = page.frameLocator("iframe.webview.ready").last().frameLocator("#active-frame").locator("body", { hasText: containing });
+    await body.waitFor();
+    return body.innerText();
+  }
+
+  /** Ticks and applies an edit that the editor shows before it makes it. */
+  async function confirmRefactoring() {
+    const preview = page.locator(".refactor-preview, .bulk-edit-panel").first();
+    const dirty = page.locator(".tab.dirty", { hasText: "train.sh" }).first();
+    await preview.or(dirty).first().waitFor();
+    if (!(await preview.isVisible())) return;
+    await preview.locator(".monaco-list-row .edit-checkbox, .monaco-list-row input[type=checkbox]").first().click();
+    await workbench.screenshot("refactor-preview");
+    await preview.locator(".monaco-button", { hasText: "Apply" }).click();
+    await dirty.waitFor();
+  }
+
+  /** Closes every editor, so that a step starts from an empty screen. */
+  async function closeEditors() {
+    await workbench.command("View: Close All Editors");
+    await page.locator(".tabs-container .tab").first().waitFor({ state: "detached" });
+  }
+
+  step("an open log shows the initiating rank as a problem", async () => {
+    await workbench.openFile("stuck-rank.log");
+    await page.locator(".codelens-decoration", { hasText: "Rank 5" }).first().waitFor();
+    await workbench.screenshot("open-log");
+    await workbench.command("Problems: Focus on Problems View");
+    const rows = page.locator(".markers-panel .monaco-list-row");
+    await rows.filter({ hasText: "Rank 5" }).first().waitFor();
+    const text = (await rows.allInnerTexts()).join("\n");
+    assert.match(text, /firstfault\s+rank-missing-collective/);
+    await workbench.screenshot("problems");
+    await workbench.command("View: Hide Panel");
+  });
+
+  step("a code lens above the first line gives the verdict", async () => {
+    assert.match(await page.locator(".codelens-decoration", { hasText: "Rank 5" }).first().innerText(), /Show report/);
+  });
+
+  step("Go to first fault moves the cursor to the initiating line, and hovering over it explains it", async () => {
+    await page.locator(".codelens-decoration a", { hasText: "Go to first fault" }).click();
+    await page.waitForFunction(() => !/Ln 1,/.test(document.querySelector(".statusbar")?.textContent ?? "Ln 1,"));
+    await page.locator(".squiggly-error").first().waitFor();
+    await page.keyboard.press("Control+K");
+    await page.keyboard.press("Control+I");
+    const hover = page.locator(".monaco-hover:not(.hidden) .hover-row", { hasText: "rank-missing-collective" });
+    await hover.first().waitFor();
+    await workbench.screenshot("hover");
+    await page.keyboard.press("Escape");
+  });
+
+  step("collateral lines are faded and say whose fault they are", async () => {
+    await workbench.goToLine(120, 30);
+    await page.locator(".view-line .squiggly-inline-unnecessary").first().waitFor();
+    await page.keyboard.press("Control+K");
+    await page.keyboard.press("Control+I");
+    await page.locator(".monaco-hover:not(.hidden) .hover-row", { hasText: "Collateral of rank 5" }).first().waitFor();
+    await workbench.screenshot("collateral");
+    await page.keyboard.press("Escape");
+    await page.locator(".monaco-hover:not(.hidden)").waitFor({ state: "detached" }).catch(() => undefined);
+    await workbench.goToLine(75, 25);
+    await page.locator(".squiggly-error").first().waitFor();
+  });
+
+  step("the quick fix puts NCCL_DEBUG=INFO into the launch script, and saves nothing", async () => {
+    const script = path.join(job, "train.sh");
+    const before = readFileSync(script, "utf8");
+    await page.keyboard.press("Control+.");
+    const action = page.locator(".action-widget .monaco-list-row", { hasText: /NCCL_DEBUG=INFO.*train\.sh/ });
+    await action.first().waitFor();
+    await workbench.screenshot("quick-fixes");
+    await action.first().click();
+    await confirmRefactoring();
+    await workbench.openFile("train.sh");
+    const inserted = page.locator(".view-line", { hasText: "export NCCL_DEBUG=INFO" });
+    await inserted.first().waitFor();
+    await workbench.screenshot("quick-fix-applied");
+    assert.equal(await inserted.count(), 1);
+    assert.equal(readFileSync(script, "utf8"), before);
+    await page.keyboard.press("Control+S");
+    await page.locator(".tab.active:not(.dirty)", { hasText: "train.sh" }).waitFor();
+    const lines = readFileSync(script, "utf8").split("\n");
+    const [set, launch] = [lines.indexOf("export NCCL_DEBUG=INFO"), lines.findIndex((line) => line.startsWith("torchrun"))];
+    assert.ok(set >= 0 && set < launch, `line ${set} must come before the launching line ${launch}`);
+    await closeEditors();
+  });
+
+  step("a selected traceback is diagnosed beside the log", async () => {
+    const lines = readFileSync(path.join(job, "bad-row.log"), "utf8").split("\n");
+    const first = lines.findIndex((line) => line.includes("Traceback (most recent call last)"));
+    await workbench.openFile("bad-row.log");
+    await workbench.goToLine(first + 1);
+    for (let i = 0; i < 30; i++) await page.keyboard.press("Shift+ArrowDown");
+    await workbench.command("FirstFault: Diagnose Selection");
+    const report = await renderedText("Evidence");
+    await workbench.screenshot("selection-report");
+    assert.match(report, /python-exception/);
+    await closeEditors();
+  });
+
+  step("a file is diagnosed from the explorer's context menu", async () => {
+    await workbench.explorerMenu("killed-rank.log", "Diagnose File");
+    const report = await renderedText("Evidence");
+    await workbench.screenshot("file-report");
+    assert.match(report, /killed-rank\.log/);
+    await closeEditors();
+  });
+
+  step("the output of a command that failed in the terminal is diagnosed, and the clipboard stays as it was", async () => {
+    await workbench.clipboard("kept");
+    await workbench.command("Terminal: Create New Terminal");
+    await page.locator(".terminal-wrapper.active .xterm-helper-textarea").waitFor({ state: "attached" });
+    // The decoration beside the prompt shows that shell integration is on.
+    await page.keyboard.type("bash rerun.sh", { delay: 10 });
+    await page.keyboard.press("Enter");
+    await page.locator(".terminal-command-decoration.error").first().waitFor();
+    await workbench.command("FirstFault: Diagnose Last Terminal Command");
+    const report = await renderedText("Evidence");
+    await workbench.screenshot("terminal-report");
+    assert.match(report, /python-exception/);
+    assert.equal(await workbench.clipboard(), "kept");
+    await closeEditors();
+  });
+
+  step("selected text of the terminal is diagnosed", async () => {
+    await workbench.command("Terminal: Focus Terminal");
+    await workbench.command("Terminal: Select All");
+    await workbench.command("FirstFault: Diagnose Terminal Selection");
+    const report = await renderedText("Evidence");
+    assert.match(report, /python-exception/);
+    assert.equal(await workbench.clipboard(), "kept");
+    await workbench.command("Terminal: Kill All Terminals");
+    await closeEditors();
+  });
+
+  step("Explain Failure offers every failure and shows its page", async () => {
+    await workbench.command("FirstFault: Explain Failure…");
+    const rows = page.locator(".quick-input-list .monaco-list-row");
+    await rows.first().waitFor();
+    await page.locator(".quick-input-widget input.input").first().fill("stuck");
+    await workbench.screenshot("explain-list");
+    await rows.filter({ hasText: "rank-missing-collective" }).first().click();
+    const text = await renderedText("Why it happens");
+    await workbench.screenshot("explain-page");
+    assert.doesNotMatch(text, /signature/);
+    await closeEditors();
+  });
+
+  step("a server that is killed comes back by itself, without a message", async () => {
+    const main = path.join("server", "main.py");
+    const pids = spawnSync("pgrep", ["-f", `${workbench.home}.*${main}`], { encoding: "utf8" }).stdout.trim().split("\n").filter(Boolean);
+    assert.ok(pids.length > 0, "the server runs");
+    for (const pid of pids) process.kill(Number(pid), "SIGKILL");
+    await workbench.openFile("stuck-rank.log");
+    await page.locator(".squiggly-error").first().waitFor();
+    assert.deepEqual(await workbench.notifications(), []);
+  });
+
+  step("when no Python fits, one message lists what was tried, and the right setting heals it", async () => {
+    const settings = path.join(job, ".vscode", "settings.json");
+    mkdirSync(path.dirname(settings));
+    writeFileSync(settings, JSON.stringify({ "firstfault.interpreter": "/no/such/python" }));
+    const message = page.locator(".notification-list-item-message", { hasText: "found no Python 3.10" });
+    await message.first().waitFor();
+    await workbench.screenshot("no-python");
+    assert.equal(await message.count(), 1);
+    assert.match(await message.first().innerText(), /\/no\/such\/python .*not found/);
+    writeFileSync(settings, "{}");
+    await page.locator(".squiggly-error").first().waitFor();
+    await workbench.command("Notifications: Clear All Notifications");
+  });
+
+  step("a path that cannot be read is told in the words of the engine", async () => {
+    writeFileSync(path.join(job, "core.0"), Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 1, 2, 3, 0, 0]));
+    await workbench.explorerMenu("core.0", "Diagnose File");
+    await page.locator(".notification-list-item-message", { hasText: "core.0" }).first().waitFor();
+    await workbench.screenshot("unreadable");
+  });
+});

@@ -1,0 +1,191 @@
+// A real VS Code in a browser, driven as a person would. Knows nothing of FirstFault.
+import { spawn, spawnSync } from "node:child_process";
+import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const QUIET_SETTINGS = {
+  "chat.disableAIFeatures": true,
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  "git.enabled": false,
+  "remote.autoForwardPorts": false,
+  "security.workspace.trust.enabled": false,
+  "telemetry.telemetryLevel": "off",
+  "terminal.integrated.defaultProfile.linux": "bash",
+  "update.mode": "none",
+  "update.showReleaseNotes": false,
+  "window.commandCenter": false,
+  "workbench.colorTheme": "Default Dark Modern",
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+  "workbench.welcomePage.walkthroughs.openOnInstall": false,
+  "files.simpleDialog.enable": true,
+  "workbench.reduceMotion": "on",
+  "editor.cursorBlinking": "solid",
+  "terminal.integrated.cursorBlinking": false,
+  "terminal.integrated.initialHint": false,
+  "terminal.integrated.suggest.enabled": false,
+};
+
+/** One server with one browser page. `editor` is {node, entry} of code-server. */
+export class Workbench {
+  /** Starts the server with an extension installed and opens a folder. `env` is laid over this process's environment. */
+  static async open({ editor, chromiumPath, vsix, folder, screenshots, env = {}, settings = {} }) {
+    const home = mkdtempSync(path.join(os.tmpdir(), "firstfault-editor-"));
+    const workbench = new Workbench(home, screenshots);
+    try {
+      await workbench.#start({ editor, chromiumPath, vsix, folder, env, settings });
+      return workbench;
+    } catch (error) {
+      await workbench.close();
+      throw error;
+    }
+  }
+
+  constructor(home, screenshots) {
+    this.home = home;
+    this.screenshots = screenshots;
+    this.shots = 0;
+    mkdirSync(screenshots, { recursive: true });
+  }
+
+  async #start({ editor, chromiumPath, vsix, folder, env, settings }) {
+    const userData = path.join(this.home, "user-data");
+    const extensions = path.join(this.home, "extensions");
+    mkdirSync(path.join(userData, "User"), { recursive: true });
+    writeFileSync(path.join(userData, "User", "settings.json"), JSON.stringify({ ...QUIET_SETTINGS, ...settings }, null, 2));
+    const folders = ["--user-data-dir", userData, "--extensions-dir", extensions];
+    const environment = { ...process.env, ...env, VSCODE_IPC_HOOK_CLI: undefined, NODE_TEST_CONTEXT: undefined };
+    const installed = spawnSync(editor.node, [editor.entry, ...folders, "--install-extension", vsix], { env: environment, encoding: "utf8" });
+    if (installed.status !== 0 || !/successfully installed/i.test(installed.stdout)) {
+      throw new Error(`the VSIX could not be installed: ${installed.stdout}${installed.stderr}`);
+    }
+    this.port = await freePort();
+    const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, ...folders, "--session-socket", path.join(this.home, "socket")];
+    args.push("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override");
+    this.log = path.join(this.home, "code-server.log");
+    const log = createWriteStream(this.log);
+    this.server = spawn(editor.node, [editor.entry, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    this.server.stdout.pipe(log);
+    this.server.stderr.pipe(log);
+    await this.#answers();
+    this.browser = await chromium.launch({
+      executablePath: chromiumPath,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+      ],
+    });
+    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 } });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    this.page = await context.newPage();
+    this.page.setDefaultTimeout(30_000);
+    await this.page.goto(`http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(folder)}`);
+    await this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 90_000 });
+  }
+
+  async #answers() {
+    const deadline = Date.now() + 60_000;
+    while (Date.now() < deadline) {
+      if (this.server.exitCode !== null) throw new Error(`code-server ended, see ${this.log}`);
+      const answer = await fetch(`http://127.0.0.1:${this.port}/healthz`).catch(() => undefined);
+      if (answer?.ok) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new Error(`code-server did not answer within a minute, see ${this.log}`);
+  }
+
+  async close({ keep = false } = {}) {
+    await this.browser?.close();
+    if (this.server && this.server.exitCode === null) {
+      const ended = new Promise((resolve) => this.server.once("exit", resolve));
+      this.server.kill("SIGTERM");
+      const patience = setTimeout(() => this.server.kill("SIGKILL"), 5_000);
+      await ended;
+      clearTimeout(patience);
+    }
+    if (!keep) rmSync(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+
+  /** Saves what a person would see now. */
+  async screenshot(name) {
+    const file = path.join(this.screenshots, `${String(++this.shots).padStart(2, "0")}-${name}.png`);
+    await this.page.screenshot({ path: file });
+    return file;
+  }
+
+  /** Runs a command by its title through the command palette. */
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input.input").first();
+    await input.waitFor({ state: "visible" });
+    await input.fill(`>${title}`);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: title }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Opens a file of the workspace by name. */
+  async openFile(name) {
+    await this.page.keyboard.press("Control+P");
+    const input = this.page.locator(".quick-input-widget input.input").first();
+    await input.waitFor({ state: "visible" });
+    await input.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+    await this.page.locator(".editor-group-container.active .view-line").first().waitFor();
+  }
+
+  /** Moves the cursor of the active editor to a line. */
+  async goToLine(line, column = 1) {
+    await this.page.keyboard.press("Control+G");
+    const input = this.page.locator(".quick-input-widget input.input").first();
+    await input.waitFor({ state: "visible" });
+    await input.fill(`:${line}:${column}`);
+    await this.page.keyboard.press("Enter");
+    await input.waitFor({ state: "hidden" });
+  }
+
+  /** Chooses an entry of the context menu of a row in the explorer. */
+  async explorerMenu(row, entry) {
+    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: row }).click({ button: "right" });
+    const item = this.page.locator(".monaco-menu .action-item", { hasText: entry });
+    await item.hover();
+    // A menu takes a click only once its entry has the focus.
+    await this.page.locator(".monaco-menu .action-item.focused", { hasText: entry }).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".monaco-menu").waitFor({ state: "detached" });
+  }
+
+  /** Reads or writes the clipboard as another program would. */
+  async clipboard(text) {
+    await this.page.locator(".explorer-viewlet .title-label, .composite.title .title-label").first().click();
+    return text === undefined ? this.page.evaluate(() => navigator.clipboard.readText()) : this.page.evaluate((value) => navigator.clipboard.writeText(value), text);
+  }
+
+  /** The text of each notification that is shown. */
+  async notifications() {
+    return this.page.locator(".notification-list-item-message").allInnerTexts();
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

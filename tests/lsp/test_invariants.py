@@ -110,6 +110,25 @@ def test_the_end_of_standard_input_ends_the_server() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.parametrize("polite", [True, False], ids=["shutdown", "end of input"])
+def test_a_long_read_does_not_outlive_the_client(tmp_path: Path, polite: bool) -> None:
+    path = tmp_path / "endless.log"
+    path.write_text("WAIT_UNTIL_CANCELLED\n")
+    with subprocess.Popen(FAKE_SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdin and server.stdout and server.stderr
+        diagnose = frame({"id": 2, "method": "firstfault/diagnose", "params": {"path": str(path), "workDoneToken": "t"}})
+        server.stdin.write(INITIALIZE + frame({"method": "initialized", "params": {}}) + diagnose)
+        server.stdin.flush()
+        read_frame(server.stdout)
+        assert read_frame(server.stdout)["method"] == "$/progress"
+        if polite:
+            server.stdin.write(frame({"id": 3, "method": "shutdown"}) + frame({"method": "exit"}))
+            server.stdin.flush()
+        server.stdin.close()
+        server.stdout.read()
+        assert server.wait(30) == 0, server.stderr.read().decode()
+
+
 def test_initialize_is_answered_without_loading_the_engine() -> None:
     """The engine is loaded after the answer; the figure is the goal of the design with room for a busy machine."""
     started = time.perf_counter()

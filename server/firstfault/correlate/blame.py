@@ -12,7 +12,7 @@ from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
 from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
 from .launchers import Exit
-from .progress import find_stall, slow_ranks
+from .progress import find_stall, lagging_ranks, slow_ranks
 from .ranks import write_ranks
 
 _CLOCK_SLACK_S = 1.5
@@ -84,6 +84,10 @@ def _structural(
     if suspicion and suspicion.kind in ("behind", "diverged", "late"):
         strength = "probable" if suspicion.kind == "late" else "direct"
         out.append(_shown(facts, suspicion.kind, suspicion.ranks, suspicion.lines, strength, suspicion.reason))
+    elif left := _left_early(facts, hypotheses):
+        ranks, lines = left
+        reason = f"rank {write_ranks(ranks)} ended its training while the others went on to the next collective"
+        out.append(_shown(facts, "left", ranks, lines, "direct", reason))
     elif not (suspicion and suspicion.kind == "first") and (absent := _absent(facts, hypotheses, collectives)):
         ranks, lines = absent
         verb = "reports" if len(ranks) == 1 else "report"
@@ -103,7 +107,7 @@ def _absent(
     for h in hypotheses:
         if h.tells in (WAITED, LOST_PEER):
             for rank, findings in h.ranks.items():
-                victims.setdefault(rank, findings[0].line)
+                victims.setdefault(rank, max(findings, key=lambda f: (f.strength == "direct", len(f.captures), -f.line.number)).line)
     for w in collectives.waits:
         if w.rank is not None:
             victims.setdefault(w.rank, w.line)
@@ -129,6 +133,16 @@ def _absent(
     return absent, tuple(victims[r] for r in sorted(victims))[:3]
 
 
+def _left_early(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
+    """The few ranks that said they had finished where all others waited for them or lost them: (ranks, the lines that say so)."""
+    victims = {r for h in hypotheses if h.tells in (WAITED, LOST_PEER) for r in h.ranks}
+    done = {r: line for r, line in facts.progress.finished_by.items() if r not in victims}
+    own = {r for h in hypotheses if h.role is Role.INITIATING for r in h.ranks}
+    if not done or not victims or len(done) > len(victims) or own & set(done):
+        return None
+    return tuple(sorted(done)), tuple(done[r] for r in sorted(done))
+
+
 def _first_timeout(pool: list[Hypothesis], collectives: Collectives) -> Line | None:
     """The line at which the first waiting rank gave up."""
     lines = [w.line for w in collectives.waits] + [f.line for h in pool if h.tells == WAITED for f in h.findings]
@@ -147,7 +161,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
     """How near to the root a hypothesis can be: small is near."""
     late = waited_until is not None and h.kind == "finding" and h.tells != WAITED and _is_after(facts, h, waited_until)
     early = waited_until is not None and not late and h.first_time(facts) is not None
-    if h.kind in ("behind", "diverged"):
+    if h.kind in ("behind", "diverged", "left"):
         return 20
     if h.kind == "late":
         return 32
@@ -276,12 +290,36 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit]) -> tuple[int, ...
 
 
 def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
-    """The ranks that the failure's own lines call absent, continuation lines included."""
+    """The ranks that the failure's own lines call absent, continuation lines included, or that are missing among its reporters."""
     out: set[int] = set()
+    reporters: set[int] = set()
+    size = counted = 0
     for f in facts.reading.findings():
-        if f.failure == root.failure and f.captures.get("absent"):
+        if f.failure != root.failure:
+            continue
+        c = f.captures
+        if c.get("absent") or c.get("ready"):
             out.update(facts.ranks.of_finding(f) or ())
-    return tuple(sorted(out))
+        if c.get("reporter", "").isdigit() and c.get("world", "").isdigit():
+            reporters.add(int(c["reporter"]))
+            size = max(size, int(c["world"]))
+            counted = max(counted, int(c["count"])) if c.get("count", "").isdigit() else counted
+        if c.get("joined", "").isdigit() and c.get("world", "").isdigit():
+            speaking = facts.speaking_ranks()
+            if len(speaking) == int(c["joined"]) < int(c["world"]) and max(speaking) < int(c["world"]):
+                out.update(set(range(int(c["world"]))) - speaking)
+    if not out and reporters and counted == len(reporters) < size:
+        out = set(range(size)) - reporters
+    return tuple(sorted(out)) or _odd_one_out(root)
+
+
+def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
+    """Where several reports compare two ranks each (`first` and `second`), the one rank that every report names."""
+    pairs = {(f.captures["first"], f.captures["second"]) for f in root.findings if f.captures.get("first") and f.captures.get("second")}
+    if len(pairs) < 3:
+        return ()
+    common = set.intersection(*({a, b} for a, b in pairs))
+    return tuple(int(r) for r in common) if len(common) == 1 else ()
 
 
 def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
@@ -292,6 +330,9 @@ def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], 
     absent = _absent(facts, pool, collectives, any_report=True)
     if absent:
         return absent[0]
+    lagging = lagging_ranks(facts.progress)
+    if lagging is not None:
+        return lagging[0]
     victims = set(root.ranks) | collectives.waiting_ranks()
     world = facts.ranks.world_size
     if world is not None and len(victims) >= world > 1:

@@ -18,6 +18,7 @@ from .launchers import read_launchers
 from .progress import read_progress
 from .ranks import read_ranks
 from .reading import FileReading, Reading
+from .skew import WORTH_TELLING_S, host_skew_s
 
 MOST_FINDINGS = 5000
 MOST_TIMELINE = 2000
@@ -32,7 +33,9 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     ranks = read_ranks(reading, launchers)
     collectives = read_collectives(reading, ranks)
     progress = read_progress(reading, ranks)
-    facts = Facts(reading, library, [read_structure(f.lines) for f in files], launchers, ranks, progress, [read_attempts(f) for f in files])
+    structures = [read_structure(f.lines) for f in files]
+    attempts = [read_attempts(f) for f in files]
+    facts = Facts(reading, library, structures, launchers, ranks, progress, attempts, host_skew_s(progress, ranks))
     usable, recovered = usable_findings(facts)
     training = about_training(files)
     if not training:
@@ -131,6 +134,9 @@ def _limits(facts: Facts) -> list[str]:
             from .ranks import write_ranks
 
             out.append(f"rank {write_ranks(silent)}: no log was given")
+    ahead = sorted(facts.skew_s.items(), key=lambda pair: (pair[1], pair[0]))
+    if ahead and ahead[-1][1] - ahead[0][1] >= WORTH_TELLING_S:
+        out.append(f"clocks of {ahead[0][0]} and {ahead[-1][0]} differ by {ahead[-1][1] - ahead[0][1]:.1f} s; times are compared as if they agreed")
     for f in facts.reading.files:
         if f.repeated:
             out.append(f"{f.name}: {f.repeated} lines that repeat others were counted, not kept")

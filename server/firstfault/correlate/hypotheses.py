@@ -20,6 +20,7 @@ from .ranks import Ranks
 from .reading import FileReading, Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
+STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT = "waited", "lost-peer", "exit", "exception", "normal-exit"
 
@@ -35,10 +36,33 @@ class Facts:
     ranks: Ranks
     progress: ProgressFacts
     attempts: list[list[Attempt]]
+    skew_s: dict[str, float] = field(default_factory=dict)
+
+    def speaking_ranks(self) -> set[int]:
+        """The ranks that printed anything that was kept."""
+        out = {self.ranks.of_line(line) for f in self.reading.files for line in (*f.lines, *f.samples)}
+        return {r for r in out if r is not None}
+
+    def chain_of(self, finding: Finding) -> tuple[int, int] | None:
+        """The chain of exceptions a finding stands in, as (file, chain)."""
+        raised = self.structures[finding.line.file].raised.get(key_of(finding.line))
+        return (finding.line.file, raised.chain) if raised else None
+
+    def host_of(self, line: Line) -> str | None:
+        """The host that printed a line, as far as it is known."""
+        if line.origin.host:
+            return line.origin.host
+        rank = self.ranks.of_line(line)
+        return (self.ranks.host_of.get(rank) if rank is not None else None) or self.ranks.file_hosts.get(line.file)
 
     def time_of(self, line: Line) -> tuple[float, bool] | None:
-        """When a line was printed as (seconds, lacks a date): its own time, or that of the launcher's entry it stands in."""
+        """When a line was printed as (seconds, lacks a date): its own time, or that of the launcher's entry it stands in.
+
+        Where hosts' clocks are known to differ the time is that of the first host's clock.
+        """
         if line.time_s is not None:
+            if self.skew_s and not line.time_of_day:
+                return line.time_s - self.skew_s.get(self.host_of(line) or "", 0.0), False
             return line.time_s, line.time_of_day
         for e in self.launchers.exits:
             if e.time_s is not None and e.line.file == line.file and abs(e.line.number - line.number) <= 3:
@@ -193,7 +217,9 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     rank = ranks[0] if ranks and len(ranks) == 1 else None
     later = facts.progress.after(finding.line, rank)
     same_rank = any(s.rank is not None and s.rank == rank for s in later)
-    if len(later) >= (1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
+    # Where the launcher saw this rank fail, a step or two behind the error may only be output that was buffered longer.
+    failed = rank is not None and any(e.rank == rank for e in facts.launchers.own_failures())
+    if len(later) >= (STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
@@ -214,10 +240,19 @@ def _fails_after(facts: Facts, done: Line) -> bool:
 
 
 def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
-    """One hypothesis a failure id (and exception class, where only the class is known)."""
+    """One hypothesis a failure id (and exception class, where only the class is known).
+
+    In a chain of exceptions a page that knows one of them outranks the general one: wrappers say less than what they wrap.
+    """
     found: dict[tuple[str, str], Hypothesis] = {}
+    findings = list(findings)
+    known = {
+        facts.chain_of(f) for f in findings if f.role is Role.INITIATING and facts.library.page(f.failure).tells != ANY_EXCEPTION
+    } - {None}  # fmt: skip
     for f in findings:
         page = facts.library.page(f.failure)
+        if page.tells == ANY_EXCEPTION and facts.chain_of(f) in known:
+            continue
         detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
         h.findings.append(f)

@@ -40,6 +40,7 @@ class Ranks:
     one_node: bool = True
     tasks_are_ranks: bool = False
     named: dict[int, int] = field(default_factory=dict)
+    file_hosts: dict[int, str] = field(default_factory=dict)
 
     def of_line(self, line: Line) -> int | None:
         """The global rank that printed a line, where that is known."""
@@ -70,6 +71,9 @@ class Ranks:
         for key in ("absent", "ranks"):
             if c.get(key):
                 return _ranks_in(c[key])
+        if c.get("ready") and self.world_size:
+            ready = set(_ranks_in(c["ready"]))
+            return tuple(r for r in range(self.world_size) if r not in ready)
         if c.get("rank"):
             return _ranks_in(c["rank"])
         if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:
@@ -123,6 +127,8 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
     for f in reading.files:
         if f.named_rank is not None:
             ranks.named[f.index] = f.named_rank
+        if f.named_host is not None:
+            ranks.file_hosts[f.index] = f.named_host
         for line in (*f.lines, *f.samples):
             o = line.origin
             if o.rank is not None:

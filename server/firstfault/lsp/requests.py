@@ -16,12 +16,14 @@ from pygls.uris import to_fs_path
 from ..errors import FirstFaultError, InputError
 from ..model import Diagnosis
 from .analysis import Analysis
+from .excerpt import excerpt_of
 from .jobs import Cancelled, StopFlag
 from .protocol import RequestFailed
 from .session import Session
 from .status import verdict_in_brief
 
 DIAGNOSE = "firstfault/diagnose"
+EXCERPT = "firstfault/excerpt"
 EXPLAIN = "firstfault/explain"
 FAILURES = "firstfault/failures"
 
@@ -68,6 +70,22 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
     session.status.send("idle", verdict_in_brief(analysis))
     publish(analysis, before)
     return _answer(session, analysis.diagnosis)
+
+
+async def excerpt(session: Session, params: Any) -> dict[str, Any]:
+    """The lines around a line of a file too large for the editor: {path, line, context} gives {first, lines}. Raises RequestFailed."""
+    data = params if isinstance(params, Mapping) else {}
+    path, line, context = data.get("path"), data.get("line"), data.get("context", 200)
+    if not isinstance(path, str) or not path or not isinstance(line, int) or not isinstance(context, int) or line < 1:
+        raise RequestFailed(
+            str(FirstFaultError("no lines to read", reason="the request names no path or no line", help="give path and line"))
+        )
+    path = _absolute(session, path)
+    try:
+        found = await session.workers.run(lambda stop: excerpt_of(path, line, context, stop), StopFlag(), long=False)
+    except Exception as error:
+        raise _failed(error, path) from error
+    return {"first": found.first, "lines": list(found.lines)}
 
 
 def explain(session: Session, params: Any) -> dict[str, Any]:

@@ -240,6 +240,10 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     async def on_watch(params: Any) -> dict[str, Any]:
         return watches.handle(params)
 
+    @server.feature(requests.EXCERPT)
+    async def on_excerpt(params: Any) -> dict[str, Any]:
+        return await requests.excerpt(session, params)
+
     @server.feature(requests.EXPLAIN)
     async def on_explain(params: Any) -> dict[str, Any]:
         return requests.explain(session, params)

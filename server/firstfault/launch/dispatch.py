@@ -5,7 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from firstfault.launch import kubernetes, python_environ, python_timeout, shell_edit, shell_flags, yaml_commands, yaml_environment
+from firstfault.launch import (
+    dockerfile,
+    dotenv,
+    kubernetes,
+    makefile,
+    notebook,
+    python_environ,
+    python_timeout,
+    shell_edit,
+    shell_flags,
+    vscode_json,
+    yaml_commands,
+    yaml_environment,
+)
 from firstfault.launch.edit import EditRefused, Replacement, SettingLike, TextEdit, Wanted, to_text_edits
 from firstfault.launch.kinds import Kind, detect_kind
 
@@ -57,6 +70,14 @@ _EDITORS: dict[tuple[Kind, str], Editor] = {
     (Kind.ENV_VARS, "env"): yaml_environment.runtime_env_replacements,
     (Kind.ACCELERATE, "env"): yaml_environment.refuse_accelerate,
     (Kind.KUBERNETES, "env"): kubernetes.manifest_replacements,
+    (Kind.DOCKERFILE, "env"): dockerfile.env_replacements,
+    (Kind.DOTENV, "env"): dotenv.env_replacements,
+    (Kind.DEEPSPEED_ENV, "env"): dotenv.deepspeed_replacements,
+    (Kind.DEEPSPEED_CONFIG, "env"): vscode_json.refuse_deepspeed_config,
+    (Kind.MAKEFILE, "env"): makefile.env_replacements,
+    (Kind.LAUNCH_JSON, "env"): vscode_json.launch_replacements,
+    (Kind.TASKS_JSON, "env"): vscode_json.task_replacements,
+    (Kind.NOTEBOOK, "env"): notebook.env_replacements,
     **{(k, "flag"): yaml_commands.flag_replacements for k in _WITH_COMMANDS},
     **{(k, "timeout"): yaml_commands.timeout_replacements for k in _WITH_COMMANDS},
 }
@@ -71,6 +92,13 @@ _REMOVERS: dict[tuple[Kind, str], Editor] = {
     (Kind.TORCHX, "env"): yaml_environment.torchx_removals,
     (Kind.ENV_VARS, "env"): yaml_environment.runtime_env_removals,
     (Kind.KUBERNETES, "env"): kubernetes.manifest_removals,
+    (Kind.DOCKERFILE, "env"): dockerfile.removal_replacements,
+    (Kind.DOTENV, "env"): dotenv.removal_replacements,
+    (Kind.DEEPSPEED_ENV, "env"): dotenv.removal_replacements,
+    (Kind.MAKEFILE, "env"): makefile.removal_replacements,
+    (Kind.LAUNCH_JSON, "env"): vscode_json.launch_removals,
+    (Kind.TASKS_JSON, "env"): vscode_json.task_removals,
+    (Kind.NOTEBOOK, "env"): notebook.removal_replacements,
     **{(k, "flag"): yaml_commands.flag_removals for k in _WITH_COMMANDS},
 }
 

@@ -126,23 +126,34 @@ class Lines:
             first -= 2 if before.endswith("\r\n") else 1
         return Replacement(first, last, "")
 
+    def section(self, start: int, end: int) -> Replacement:
+        """Delete whole lines, and one blank line behind them where there is one before them too."""
+        cut = self.whole_lines(start, end)
+        line = self.line_of(cut.start)
+        above = line == 0 or not self.content(line - 1).strip()
+        after = self.line_of(cut.end) if cut.end < len(self.text) else None
+        if above and after is not None and not self.content(after).strip():
+            return Replacement(cut.start, self.next_line(cut.end), "")
+        return cut
+
     def _own_ends(self, content: str) -> str:
         return content if self.end == "\n" else content.replace("\n", self.end)
 
 
 def to_text_edits(text: str, replacements: Iterable[Replacement]) -> list[TextEdit]:
-    """Replacements as text edits in document order, without those that change nothing. Overlaps are an error."""
-    lines = Lines(text)
-    edits: list[TextEdit] = []
-    last = -1
+    """Replacements as text edits in document order, without those that change nothing; deletions that overlap become one."""
+    kept: list[Replacement] = []
     for r in sorted(set(replacements), key=lambda r: (r.start, r.end)):
         if text[r.start : r.end] == r.new:
             continue
-        if r.start < last:
-            raise ValueError(f"overlapping edits at offset {r.start}")
-        last = max(r.end, r.start)
-        edits.append(TextEdit(*lines.position(r.start), *lines.position(r.end), r.new))
-    return edits
+        if kept and r.start < kept[-1].end:
+            if r.new or kept[-1].new:
+                raise ValueError(f"overlapping edits at offset {r.start}")
+            kept[-1] = Replacement(kept[-1].start, max(kept[-1].end, r.end), "")
+            continue
+        kept.append(r)
+    lines = Lines(text)
+    return [TextEdit(*lines.position(r.start), *lines.position(r.end), r.new) for r in kept]
 
 
 def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:

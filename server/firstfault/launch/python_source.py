@@ -170,7 +170,10 @@ class PythonSource:
         With `above`, only an import on the line right above that statement.
         """
         removed = {inner for node in gone for inner in ast.walk(node)}
-        if any(isinstance(n, ast.Name) and n.id == name and n not in removed for n in ast.walk(self.tree)):
+        imports = [n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom))]
+        bound = [a for s in imports for a in s.names if (a.asname or a.name) == name]
+        elsewhere = above is not None and len(bound) > 1
+        if not elsewhere and any(isinstance(n, ast.Name) and n.id == name and n not in removed for n in ast.walk(self.tree)):
             return []
         for statement in self.imports():
             for i, alias in enumerate(statement.names):

@@ -170,16 +170,27 @@ def _product(node: ast.expr) -> int | None:
 
 
 def _other_meaning(source: PythonSource, call: ast.Call, name: str) -> bool:
-    """A project's own init_distributed() is not DeepSpeed's; a new_group() of a class is not torch's."""
-    if name == "init_distributed":
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        known = {"deepspeed", source.module_as("deepspeed"), source.member_as("deepspeed", "comm"), "dist", "comm"}
-        return not (source.member_as("deepspeed", name) or source.member_as("deepspeed.comm", name)) and not (
-            "deepspeed" in source.imported_modules() and owner is not None and source.source_of(owner).split(".")[0] in known
-        )
-    if name in {"new_group", "init_process_group", "TorchConfig"}:
-        return not source.imported_modules() & {"torch", "ray", "torch_npu", "torch_xla", "deepspeed", "accelerate"}
-    return False
+    """Whether a call is a project's own function of the same name: what counts is the module that it comes from."""
+    modules = _HOMES.get(name)
+    if modules is None:
+        return False
+    if isinstance(call.func, ast.Name):
+        return not any(source.member_as(m, name) for m in modules)
+    owner = source.source_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    known = {m for m in modules if m.split(".")[0] in source.imported_modules()}
+    for module in modules:
+        parent, _, last = module.rpartition(".")
+        known |= {n for n in (source.module_as(module), source.member_as(parent, last) if parent else None) if n}
+    # Imports inside functions do not count as module level; the usual name dist stands for torch.distributed there.
+    return owner not in known and not (owner == "dist" and source.imported_modules() & {"torch", "deepspeed"})
+
+
+_HOMES = {
+    "init_process_group": ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm"),
+    "new_group": ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm"),
+    "init_distributed": ("deepspeed", "deepspeed.comm"),
+    "TorchConfig": ("ray.train.torch",),
+}
 
 
 def _only_handler(source: PythonSource, call: ast.Call) -> tuple[ast.Call, ast.keyword] | None:

@@ -10,7 +10,7 @@ from firstfault.launch.edit import EditRefused, Replacement, SettingLike, Wanted
 from firstfault.launch.launchers import PYTHONS
 from firstfault.launch.shell_edit import env_replacements, launching, quote, removal_replacements
 from firstfault.launch.shell_parse import parse_shell
-from firstfault.launch.shell_script import Command, Script, Word, as_assign
+from firstfault.launch.shell_script import Command, Script, Word, as_assign, assignments_of
 
 # Flags of the launcher itself stand behind it; all others belong to the training program and stand at the end.
 _TORCHRUN = frozenset({
@@ -21,7 +21,11 @@ _TORCHRUN = frozenset({
 _MEGATRON = re.compile(
     r"--(?:tensor-model-parallel-size|pipeline-model-parallel-size|micro-batch-size|global-batch-size|num-layers)\b|pretrain_\w+\.py"
 )
-_TRAINER = re.compile(r"--(?:per_device_train_batch_size|per_device_eval_batch_size|gradient_accumulation_steps|output_dir|do_train)\b")
+# Scripts without the Trainer have --output_dir and batch sizes too: only flags of TrainingArguments itself count.
+_TRAINER = re.compile(
+    r"--(?:do_train|do_eval|save_strategy|save_total_limit|eval_strategy|evaluation_strategy|logging_strategy|overwrite_output_dir"
+    r"|ddp_find_unused_parameters|ddp_timeout|remove_unused_columns|load_best_model_at_end|fsdp_transformer_layer_cls_to_wrap)\b"
+)
 MEGATRON_FLAG = "--distributed-timeout-minutes"
 TRAINER_FLAG = "--ddp_timeout"
 _NEEDS = {MEGATRON_FLAG: (_MEGATRON, "Megatron-LM"), TRAINER_FLAG: (_TRAINER, "the Hugging Face Trainer")}
@@ -37,12 +41,12 @@ def timeout_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
         raise EditRefused("the timeout is not set", reason=f"{setting.value!r} is no duration", help="write seconds, 30m or 1h")
     script = parse_shell(text, path)
     minutes = str(-(-seconds // 60))
-    code = _without_comments(script)
-    if MEGATRON_FLAG in code or _MEGATRON.search(code):
-        return flag_replacements(Wanted("flag", MEGATRON_FLAG, minutes), text, path)
-    if TRAINER_FLAG in code or _TRAINER.search(code):
-        return flag_replacements(Wanted("flag", TRAINER_FLAG, str(seconds)), text, path)
     launches = [c for _, c in launching(script)]
+    arguments = " ".join(arguments_of(c, script) for c in launches)
+    if MEGATRON_FLAG in arguments or takes_megatron(arguments):
+        return flag_replacements(Wanted("flag", MEGATRON_FLAG, minutes), text, path)
+    if TRAINER_FLAG in arguments or takes_trainer(arguments):
+        return flag_replacements(Wanted("flag", TRAINER_FLAG, str(seconds)), text, path)
     if any(w.base == "deepspeed" for c in launches for w in c.words):
         return env_replacements(Wanted("env", "DEEPSPEED_TIMEOUT", minutes), text, path)
     program = next((w.plain for c in launches for w in c.words if w.plain.endswith(".py")), None)
@@ -71,10 +75,14 @@ def flag_replacements(setting: SettingLike, text: str, path: str) -> list[Replac
     found = list(_occurrences(script, name))
     if found:
         return [r for w in found if (r := _changed(w, name, value)) is not None]
+    launches = [c for _, c in launching(script)]
     needs = _NEEDS.get(name)
-    if needs and not needs[0].search(_without_comments(script)):
-        raise EditRefused(f"{name} is not set", reason=f"nothing shows that the script takes the arguments of {needs[1]}", where=path)
-    own = [r for _, c in launching(script) if (r := _inserted(c, name, value, text)) is not None]
+    if needs:
+        # A flag that a program does not know stops it: only commands that show the right arguments get it.
+        launches = [c for c in launches if needs[0].search(arguments_of(c, script))]
+        if not launches:
+            raise EditRefused(f"{name} is not set", reason=f"nothing shows that the script takes the arguments of {needs[1]}", where=path)
+    own = [r for c in launches if (r := _inserted(c, name, value, text)) is not None]
     if not own:
         raise EditRefused(f"{name} is not set", reason="no command in this script takes it", where=path)
     return own
@@ -95,6 +103,9 @@ def flag_removals(setting: SettingLike, text: str, path: str) -> list[Replacemen
             value = joined or last.plain
             if wanted in {"", value}:
                 changes.append(Replacement(words[i - 1].end, last.end, ""))
+        for w in words[1:]:
+            if w.raw[:1] in {'"', "'"} and (m := re.search(rf" {re.escape(name)} {re.escape(wanted) or '[^ ]+'}(?=[ '\"])", w.raw)):
+                changes.append(Replacement(w.start + m.start(), w.start + m.end(), ""))
     return changes
 
 
@@ -142,7 +153,58 @@ def _occurrences(script: Script, name: str) -> Iterator[Word]:
     spelled = "--" + "[-_]".join(re.escape(part) for part in re.split("[-_]", name[2:]))
     pattern = re.compile(r"(?<![\w-])" + spelled + r"(?:=|\s+(?:\\\s+)?)([^\s'\"\\]+)")
     for c in script.commands:
-        for a in [*c.assigns, *(x for w in c.words[1:] if (x := as_assign(w)))]:
+        quoted = [a.value for a in assignments_of(c)] + [w for w in c.words[1:] if as_assign(w) is None]
+        for w in quoted:
+            if w.raw[:1] in {'"', "'"} and re.search(r"\s", w.raw):
+                for m in pattern.finditer(w.raw):
+                    yield Word(w.start + m.start(1), w.start + m.end(1), m.group(1))
+
+
+def same_flag(flag: str, name: str) -> bool:
+    """Whether two spellings are one flag: dashes and underscores are alike."""
+    return flag.startswith("--") and flag[2:].replace("_", "-") == name[2:].replace("_", "-")
+
+
+def takes_megatron(arguments: str) -> bool:
+    """Whether arguments show a program that parses Megatron-LM's arguments."""
+    return bool(_MEGATRON.search(arguments))
+
+
+def takes_trainer(arguments: str) -> bool:
+    """Whether arguments show a program that parses the Hugging Face Trainer's arguments."""
+    return bool(_TRAINER.search(arguments))
+
+
+def _rendezvous_value(script: Script, value: str) -> str:
+    """A bare duration as the key that the rendezvous backend reads."""
+    seconds = parse_duration_s(value)
+    if seconds is None:
+        return value
+    backend = next((w.plain for w in _occurrences(script, "--rdzv-backend")), "static")
+    return f"{'timeout' if backend == 'static' else 'join_timeout'}={seconds}"
+
+
+def _word_lists(script: Script) -> Iterator[tuple[Word, ...]]:
+    for c in script.commands:
+        if not c.in_substitution:
+            yield c.words
+    for a in script.arrays:
+        yield a.words
+
+
+def _occurrences(script: Script, name: str) -> Iterator[Word]:
+    """The values of a flag: in commands, in arrays, and inside strings that are assigned to a variable."""
+    for words in _word_lists(script):
+        for i, w in enumerate(words):
+            flag, sign, joined = w.raw.partition("=")
+            if same_flag(flag, name) and sign:
+                yield Word(w.start + len(flag) + 1, w.end, joined)
+            elif same_flag(w.raw, name) and i + 1 < len(words):
+                yield words[i + 1]
+    spelled = "--" + "[-_]".join(re.escape(part) for part in re.split("[-_]", name[2:]))
+    pattern = re.compile(r"(?<![\w-])" + spelled + r"(?:=|\s+(?:\\\s+)?)([^\s'\"\\]+)")
+    for c in script.commands:
+        for a in assignments_of(c):
             if a.value.raw[:1] in {'"', "'"}:
                 for m in pattern.finditer(a.value.raw):
                     yield Word(a.value.start + m.start(1), a.value.start + m.end(1), m.group(1))
@@ -183,7 +245,10 @@ def _inserted(c: Command, name: str, value: str, text: str) -> Replacement | Non
     if len(c.words) < 2 or c.name in {"sbatch", "bash", "sh"}:
         return None
     last = c.words[-1]
-    if last.raw[0] in "'\"" and re.search(r"\s", last.plain):
+    handed_over = c.words[-2].raw in {"-c", "-lc"} and c.words[-3].base in {"bash", "sh"} if len(c.words) > 2 else False
+    if handed_over and last.raw[0] not in "'\"":
+        return None
+    if last.raw[0] in "'\"" and (handed_over or re.search(r"\s", last.plain)) and not last.plain.startswith("-"):
         # The program stands inside a quoted command: the flag goes to its end.
         at = last.end - 1
         while text[at - 1] in " \t\n":
@@ -207,8 +272,21 @@ def _behind_launcher(c: Command, name: str, value: str) -> Replacement | None:
     return None
 
 
-def _without_comments(script: Script) -> str:
-    out = list(script.text)
-    for start, end in script.comments:
-        out[start:end] = " " * (end - start)
-    return "".join(out)
+_REFERENCE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+
+
+def arguments_of(c: Command, script: Script, depth: int = 3) -> str:
+    """The words of a command with what the variables and arrays in them stand for, as far as the script says."""
+    return _expanded(" ".join(w.raw for w in c.words), script, depth)
+
+
+def _expanded(words: str, script: Script, depth: int) -> str:
+    if depth == 0:
+        return words
+    out = [words]
+    for name in dict.fromkeys(_REFERENCE.findall(words)):
+        values = [" ".join(w.raw for w in a.words) for a in script.arrays if a.name == name]
+        for c in script.commands:
+            values += [a.value.raw for a in assignments_of(c) if a.name == name]
+        out += [_expanded(v, script, depth - 1) for v in values]
+    return " ".join(out)

@@ -127,3 +127,8 @@ def as_assign(word: Word) -> Assign | None:
     if m is None or m.group(2):
         return None
     return Assign(m.group(1), word.start, word.end, Word(word.start + m.end(), word.end, word.raw[m.end() :]), m.group(3) == "+=")
+
+
+def assignments_of(command: Command) -> list[Assign]:
+    """The assignments that a command makes: those in front of it, and those in the words of export, declare and the like."""
+    return [*command.assigns, *(a for w in command.words[1:] if (a := as_assign(w)) is not None)]

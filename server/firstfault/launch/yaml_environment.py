@@ -154,7 +154,7 @@ def _out_of_owner(source: YamlSource, owner: Node, name: str, setting: SettingLi
         ]
         if matching and len(matching) == len(items) == 1 and not value.flow_style:
             # The last variable takes its key along, and the blank line that set the key apart.
-            yield source.remove_section(source.start(owner_key), matching[0][1])
+            yield source.lines.section(source.start(owner_key), matching[0][1])
         else:
             yield from (source.remove_entry(value, s, e) for s, e in matching)
 

@@ -170,16 +170,6 @@ class YamlSource:
         after = re.match(r"\s*,\s*", self.text[node_end:])
         return Replacement(node_start, node_end + (after.end() if after else 0), "")
 
-    def remove_section(self, start: int, end: int) -> Replacement:
-        """Delete whole lines, and one blank line behind them where there is one before them too."""
-        cut = self.lines.whole_lines(start, end)
-        line = self.lines.line_of(cut.start)
-        above = line > 0 and not self.lines.content(line - 1).strip()
-        after = self.lines.line_of(cut.end) if cut.end < len(self.text) else None
-        if above and after is not None and not self.lines.content(after).strip():
-            return Replacement(cut.start, self.lines.next_line(cut.end), "")
-        return cut
-
     def where(self, node: Node) -> str:
         """`path:line` of a node."""
         return f"{self.path}:{node.start_mark.line + 1}"

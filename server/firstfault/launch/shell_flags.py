@@ -160,56 +160,6 @@ def _occurrences(script: Script, name: str) -> Iterator[Word]:
                     yield Word(w.start + m.start(1), w.start + m.end(1), m.group(1))
 
 
-def same_flag(flag: str, name: str) -> bool:
-    """Whether two spellings are one flag: dashes and underscores are alike."""
-    return flag.startswith("--") and flag[2:].replace("_", "-") == name[2:].replace("_", "-")
-
-
-def takes_megatron(arguments: str) -> bool:
-    """Whether arguments show a program that parses Megatron-LM's arguments."""
-    return bool(_MEGATRON.search(arguments))
-
-
-def takes_trainer(arguments: str) -> bool:
-    """Whether arguments show a program that parses the Hugging Face Trainer's arguments."""
-    return bool(_TRAINER.search(arguments))
-
-
-def _rendezvous_value(script: Script, value: str) -> str:
-    """A bare duration as the key that the rendezvous backend reads."""
-    seconds = parse_duration_s(value)
-    if seconds is None:
-        return value
-    backend = next((w.plain for w in _occurrences(script, "--rdzv-backend")), "static")
-    return f"{'timeout' if backend == 'static' else 'join_timeout'}={seconds}"
-
-
-def _word_lists(script: Script) -> Iterator[tuple[Word, ...]]:
-    for c in script.commands:
-        if not c.in_substitution:
-            yield c.words
-    for a in script.arrays:
-        yield a.words
-
-
-def _occurrences(script: Script, name: str) -> Iterator[Word]:
-    """The values of a flag: in commands, in arrays, and inside strings that are assigned to a variable."""
-    for words in _word_lists(script):
-        for i, w in enumerate(words):
-            flag, sign, joined = w.raw.partition("=")
-            if same_flag(flag, name) and sign:
-                yield Word(w.start + len(flag) + 1, w.end, joined)
-            elif same_flag(w.raw, name) and i + 1 < len(words):
-                yield words[i + 1]
-    spelled = "--" + "[-_]".join(re.escape(part) for part in re.split("[-_]", name[2:]))
-    pattern = re.compile(r"(?<![\w-])" + spelled + r"(?:=|\s+(?:\\\s+)?)([^\s'\"\\]+)")
-    for c in script.commands:
-        for a in assignments_of(c):
-            if a.value.raw[:1] in {'"', "'"}:
-                for m in pattern.finditer(a.value.raw):
-                    yield Word(a.value.start + m.start(1), a.value.start + m.end(1), m.group(1))
-
-
 def _changed(value: Word, name: str, wanted: str) -> Replacement | None:
     inner = value.plain
     if same_flag(name, "--rdzv-conf"):

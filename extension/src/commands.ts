@@ -60,7 +60,7 @@ export class Commands {
       return;
     }
     const lines = vscode.l10n.t("{0}, lines {1} to {2}", nameOf(document.uri), first.start.line + 1, last.end.line + 1);
-    await this.diagnose({ text: chosen.map((selection) => document.getText(selection)).join("\n"), title: lines }, lines);
+    await this.diagnose({ text: textInPlace(document, chosen), title: nameOf(document.uri) }, lines);
   }
 
   private async diagnoseFile(uri?: vscode.Uri, uris?: vscode.Uri[]): Promise<void> {
@@ -212,6 +212,17 @@ export class Commands {
 function inOneParagraph(message: string): string {
   const parts = message.replace(/^error: /, "").split(/\n\s*/);
   return parts.map((part) => part.replace(/^(reason|where|help): /, (_all, name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: `)).join(". ");
+}
+
+/** The selected text, in document order, with empty lines for what was not selected: line numbers stay those of the document. */
+function textInPlace(document: vscode.TextDocument, selections: readonly vscode.Selection[]): string {
+  let text = "";
+  let line = 0;
+  for (const selection of [...selections].sort((a, b) => a.start.compareTo(b.start))) {
+    text += "\n".repeat(Math.max(selection.start.line - line, text === "" ? 0 : 1)) + document.getText(selection);
+    line = selection.end.line;
+  }
+  return text;
 }
 
 interface FailureItem extends vscode.QuickPickItem {

@@ -157,6 +157,7 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     const report = await renderedText("Evidence");
     await workbench.screenshot("selection-report");
     assert.match(report, /python-exception/);
+    assert.match(report, /bad-row\.log:54/, "the report names the line of the document");
     await closeEditors();
   });
 
@@ -172,10 +173,11 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await workbench.clipboard("kept");
     await workbench.command("Terminal: Create New Terminal");
     await page.locator(".terminal-wrapper.active .xterm-helper-textarea").waitFor({ state: "attached" });
-    // The decoration beside the prompt shows that shell integration is on.
+    // The mark beside the prompt shows that shell integration is on.
+    await page.locator(".terminal-command-decoration").first().waitFor();
     await page.keyboard.type("bash rerun.sh", { delay: 10 });
     await page.keyboard.press("Enter");
-    await page.locator(".terminal-command-decoration.error").first().waitFor();
+    await page.waitForFunction(() => document.querySelector(".xterm-rows").textContent.includes("Root Cause"));
     await workbench.command("FirstFault: Diagnose Last Terminal Command");
     const report = await renderedText("Evidence");
     await workbench.screenshot("terminal-report");

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from ..model import Line, Role, Verdict
 from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
+from .communicators import split_communicator
 from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
 from .launchers import Exit
 from .progress import find_stall, lagging_ranks, slow_ranks
 from .ranks import write_ranks
+from .stacks import odd_stacks, read_stacks
 
 _CLOCK_SLACK_S = 1.5
 
@@ -34,7 +36,7 @@ class Choice:
 def choose(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives) -> Choice | None:
     """The choice, or `None` where there is nothing to blame."""
     suspicion = suspect(collectives, facts.ranks)
-    pool = [*hypotheses, *_structural(facts, hypotheses, collectives, suspicion)]
+    pool = [*hypotheses, *structural(facts, hypotheses, collectives, suspicion)]
     if not pool:
         return None
     waited_until = _first_timeout(pool, collectives)
@@ -76,7 +78,7 @@ def _shown(facts: Facts, sign: str, ranks: tuple[int, ...] | None, lines: tuple[
     return Hypothesis(page.id, page, strength=strength, named=ranks, lines=lines, reasons=[reason], kind=sign)
 
 
-def _structural(
+def structural(
     facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, suspicion: Suspicion | None
 ) -> list[Hypothesis]:
     """Hypotheses that no single line shows: a rank behind, diverged, late or absent."""
@@ -93,7 +95,38 @@ def _structural(
         verb = "reports" if len(ranks) == 1 else "report"
         reason = f"rank {write_ranks(ranks)} {verb} no timeout although every other rank does"
         out.append(_shown(facts, "absent", ranks, lines, "probable", reason))
+    if counts := _uneven_counts(facts, hypotheses):
+        ranks, lines = counts
+        reason = f"rank {write_ranks(ranks)} has the fewest items and so was the first to run out"
+        out.append(_shown(facts, "counts", ranks, lines, "probable", reason))
+    if split := split_communicator(facts.reading):
+        reason = f"ranks of one group of {split.size} started with different communicator ids and talk past each other"
+        out.append(_shown(facts, "split", split.stale, split.lines, "direct", reason))
+    if odd := odd_stacks(read_stacks(facts.reading)):
+        stacks, waiting = odd
+        ranks_of = [facts.ranks.by_pid.get(pid) for s in stacks for pid in s.pids]
+        named = tuple(sorted(r for r in ranks_of if r is not None))
+        reason = f"its stack is in {stacks[0].frames[0][0]}, while {waiting} processes wait in a collective"
+        out.append(_shown(facts, "stacks", named or None, tuple(s.lines[0] for s in stacks), "direct", reason))
     return [h for h in out if h is not None]
+
+
+def _uneven_counts(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
+    """The ranks with the fewest items where ranks print different counts and others waited: (ranks, their lines)."""
+    if not any(h.tells in (WAITED, LOST_PEER) for h in hypotheses):
+        return None
+    counts: dict[int, tuple[int, Line]] = {}
+    for f in facts.reading.findings():
+        ranks = facts.ranks_of(f)
+        if f.strength == "context" and f.captures.get("count", "").isdigit() and ranks and len(ranks) == 1:
+            counts.setdefault(ranks[0], (int(f.captures["count"]), f.line))
+    if len(counts) < 2:
+        return None
+    fewest = min(n for n, _ in counts.values())
+    least = sorted(r for r, (n, _) in counts.items() if n == fewest)
+    if len(least) * 2 > len(counts):
+        return None
+    return tuple(least), tuple(counts[r][1] for r in least)
 
 
 def _absent(
@@ -117,7 +150,7 @@ def _absent(
         for e in facts.launchers.own_failures():
             if e.rank is not None:
                 victims.setdefault(e.rank, reports[0])
-    if not any_report and not any(h.tells == WAITED and h.strength == "direct" for h in hypotheses) and not collectives.waits:
+    if not any_report and not any(h.tells == WAITED and h.strength != "symptom" for h in hypotheses) and not collectives.waits:
         return None
     size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
     absent = tuple(r for r in range(size) if r not in victims)
@@ -163,7 +196,11 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
     early = waited_until is not None and not late and h.first_time(facts) is not None
     if h.kind in ("behind", "diverged", "left"):
         return 20
-    if h.kind == "late":
+    if h.kind == "split":
+        return 9
+    if h.kind == "stacks":
+        return 21
+    if h.kind in ("late", "counts"):
         return 32
     if h.kind == "absent":
         return 45
@@ -327,7 +364,7 @@ def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], 
     suspicion = suspect(collectives, facts.ranks)
     if suspicion is not None and suspicion.kind == "first":
         return ()
-    absent = _absent(facts, pool, collectives, any_report=True)
+    absent = _absent(facts, pool, collectives, any_report=root.tells == LOST_PEER)
     if absent:
         return absent[0]
     lagging = lagging_ranks(facts.progress)
@@ -355,7 +392,7 @@ def _first_ones(root: Hypothesis, named: set[int]) -> tuple[int, ...]:
 def _verdict(root: Hypothesis, ranks: tuple[int, ...] | None) -> Verdict:
     if root.role in (Role.SYMPTOM, Role.COLLATERAL) or root.strength == "symptom":
         return Verdict.UNDETERMINED
-    if root.kind in ("absent", "late", "order") or root.strength == "probable":
+    if root.kind in ("absent", "late", "counts") or root.strength == "probable":
         return Verdict.PROBABLE
     return Verdict.ESTABLISHED
 

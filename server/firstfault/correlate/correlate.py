@@ -40,7 +40,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     training = about_training(files)
     if not training:
         usable = [f for f in usable if library.page(f.failure).tells != ANY_EXCEPTION] if is_excerpt(files) else []
-    choice = choose(facts, gather(facts, usable), collectives) if usable else None
+    choice = choose(facts, gather(facts, usable), collectives)
     if choice is None and training:
         choice = choose_without_errors(facts)
     incidents: list[Incident] = []

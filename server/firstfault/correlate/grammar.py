@@ -1,12 +1,14 @@
 """All needles of the grammars in one place: literal text that makes a line worth keeping although no page names it."""
 
 from ..read import blocks
-from . import attempts, collectives, launchers, ranks
+from . import attempts, collectives, communicators, launchers, ranks, stacks
 
 GRAMMAR_NEEDLES: dict[str, int] = {
     **attempts.NEEDLES,
     **ranks.NEEDLES,
     **collectives.NEEDLES,
+    **communicators.NEEDLES,
+    **stacks.NEEDLES,
     **launchers.NEEDLES,
     **blocks.NEEDLES,
 }

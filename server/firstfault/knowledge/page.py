@@ -38,7 +38,7 @@ REQUIRED = ("title", "role", "scope", "severity", "impact", "on_call")
 # What a line of this failure tells of its process: it waited for others, lost a peer, only ended, raised any exception, or ended well.
 TELLS = ("waited", "lost-peer", "exit", "exception", "normal-exit")
 # What shows this failure although no single line does: see the correlating functions.
-SHOWN_BY = ("behind", "late", "absent", "left", "diverged", "slow", "stall")
+SHOWN_BY = ("behind", "late", "absent", "left", "counts", "stacks", "split", "diverged", "slow", "stall")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 

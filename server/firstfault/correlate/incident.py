@@ -28,7 +28,7 @@ def build_incident(facts: Facts, choice: Choice, number: int, severity: str | No
     )
     if choice.verdict is Verdict.ESTABLISHED:
         missing = missing[:1]
-    if choice.verdict is Verdict.UNDETERMINED and not missing:
+    if choice.verdict is not Verdict.ESTABLISHED and not missing:
         missing = (_generic_missing(values),)
     return Incident(
         id=number,

@@ -78,9 +78,6 @@ class Ranks:
             return _ranks_in(c["rank"])
         if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:
             return (self.by_pid[int(c["pid"])],)
-        if c.get("local_rank") and self.one_node:
-            local = int(c["local_rank"])
-            return (self.by_local.get((None, local), local),)
         if c.get("bus_id"):
             bus = bus_key(c["bus_id"])
             known = {r for (h, b), r in self.by_bus.items() if b == bus and (finding.line.origin.host in (None, h))}
@@ -89,6 +86,9 @@ class Ranks:
         if c.get("task") and self.tasks_are_ranks:
             return _ranks_in(c["task"])
         rank = self.of_line(finding.line)
+        if rank is None and c.get("local_rank", "").isdigit():
+            local = int(c["local_rank"])
+            rank = self.by_local.get((None, local), local if self.one_node else None)
         return None if rank is None else (rank,)
 
 

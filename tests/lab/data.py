@@ -13,7 +13,7 @@ ROWS = 64
 
 
 def write_data(folder: Path, ranks: int) -> None:
-    """A shard of support tickets for each rank under `folder`/data, and meta.json with the names of the classes."""
+    """A shard of support tickets for each rank under `folder`/data, its validation rows, and meta.json with the names of the classes."""
     data = folder / "data"
     data.mkdir()
     (data / "meta.json").write_text(json.dumps({"classes": CLASSES}))
@@ -23,6 +23,12 @@ def write_data(folder: Path, ranks: int) -> None:
             {"tokens": [source.randrange(VOCABULARY) for _ in range(12)], "category": source.choice(CLASSES)} for _ in range(ROWS)
         ]
         shard(folder, rank).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        validation(folder, rank).write_text("".join(json.dumps(row) + "\n" for row in rows[:16]))
+
+
+def validation(folder: Path, rank: int) -> Path:
+    """The validation rows of a rank."""
+    return folder / "data" / f"validation-{rank:05d}.jsonl"
 
 
 def shard(folder: Path, rank: int) -> Path:
@@ -77,5 +83,25 @@ def full_disk_at(name: str) -> Callable[[Path], None]:
 
     def prepare(folder: Path) -> None:
         (folder / name).symlink_to("/dev/full")
+
+    return prepare
+
+
+def keep_validation(rank: int, keep: Callable[[str], bool]) -> Callable[[Path], None]:
+    """A preparation that leaves only some of one rank's validation rows."""
+
+    def prepare(folder: Path) -> None:
+        rows = validation(folder, rank).read_text().splitlines()
+        validation(folder, rank).write_text("".join(row + "\n" for row in rows if keep(row)))
+
+    return prepare
+
+
+def change_meta(**values: object) -> Callable[[Path], None]:
+    """A preparation that changes meta.json."""
+
+    def prepare(folder: Path) -> None:
+        path = folder / "data" / "meta.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
     return prepare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,10 +65,13 @@ DOWNSTREAM = (*GLOO_FAILED, TERMINATED, CLOSING)
 class Fault:
     """One fault in one layout: everything needed to run it and to judge a diagnosis of it.
 
-    `layout` names a function of `layouts`; `arguments` go to the job, `launcher` to torchrun, `environment` to every process of the job.
+    `layout` names a function of `layouts`; `arguments` go to the job, `launcher` to torchrun, `environment` to every process of the job
+    (`{node}` in a value is the number of the node).
+    `repeatable` is false where the log depends on a race, so that the recording is kept and a live run may differ.
     `disturbance` is the plan of `jobs/disturbance.py`; `prepare` changes the job folder (data, checkpoints) before the start.
-    `cut_after_s` ends the whole job from outside after that many seconds, as a time limit would.
-    `occupy_port` has another program listen on the rendezvous port first. With two nodes, `nodes` are the ones that start,
+    `first_run` are the arguments of an earlier run of train.py on one rank whose checkpoints the job finds; `prepare` comes after it.
+    `cut_after_s` sends `cut_signal` to the launchers after that many seconds, as a time limit or a person would.
+    `occupy_port` has another program listen on the rendezvous port first. `absent_ranks` are never started where there is no agent. With two nodes, `nodes` are the ones that start,
     `kill_node_at` is a node that dies with all its ranks and after how many seconds, `master` the address that every node is told.
     """
 
@@ -82,14 +86,18 @@ class Fault:
     evidence: tuple[str, ...] = ()
     collateral: tuple[str, ...] = DOWNSTREAM
     notes: str = ""
+    repeatable: bool = True
     script: str = "train.py"
     arguments: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     disturbance: Mapping[str, Any] | None = None
     prepare: Callable[[Path], None] | None = None
+    first_run: tuple[str, ...] = ()
     cut_after_s: float | None = None
+    cut_signal: int = signal.SIGTERM
     occupy_port: bool = False
+    absent_ranks: tuple[int, ...] = ()
     nodes: tuple[int, ...] = (0, 1)
     kill_node_at: tuple[int, float] | None = None
     master: str = "127.0.0.1"

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.lab.data import write_data
 from tests.lab.fault import Fault
-from tests.lab.neutral import neutralise
+from tests.lab.neutral import neutralise, neutralise_dump
 
 JOBS = Path(__file__).parent / "jobs"
 LIMIT_S = 240.0
@@ -24,9 +25,9 @@ LIMIT_S = 240.0
 
 @dataclass(frozen=True)
 class Recording:
-    """What a job left behind: relative path of each file and its neutral text."""
+    """What a job left behind: relative path of each file and its neutral text, or the bytes of a flight-recorder dump."""
 
-    files: dict[str, str]
+    files: dict[str, str | bytes]
 
 
 def free_port() -> int:
@@ -36,20 +37,21 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def set_up(fault: Fault, folder: Path) -> None:
-    """Copies the job's scripts into `folder`, writes its data there and lets the fault change them."""
-    from tests.lab.data import write_data
-
+def set_up(fault: Fault, folder: Path, python: Path) -> None:
+    """Copies the job's scripts into `folder`, writes its data there, makes its earlier run and lets the fault change them."""
     shutil.copytree(JOBS, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     write_data(folder, fault.world_size)
     (folder / "checkpoints").mkdir()
+    if fault.first_run:
+        command = [*_torchrun(python), "--master-port", str(free_port()), "train.py", *fault.first_run]
+        subprocess.run(command, cwd=folder, env=_environment(fault, python), check=True, capture_output=True, timeout=LIMIT_S)
     if fault.prepare:
         fault.prepare(folder)
 
 
 def run(fault: Fault, folder: Path, python: Path) -> Recording:
     """Runs the job of `fault` in `folder` (empty or new) with that Python; returns when it has ended or was cut off."""
-    set_up(fault, folder)
+    set_up(fault, folder, python)
     return LAYOUTS[fault.layout](fault, folder, python)
 
 
@@ -92,10 +94,10 @@ def _kill_job(leader: int, folder: Path) -> None:
 
 
 def _communicate(process: subprocess.Popen[bytes], fault: Fault) -> str:
-    """Reads the output to its end. A fault that cuts its job off sends SIGTERM to the launcher at that time, as `timeout` does."""
+    """Reads the output to its end. A fault that cuts its job off signals the launcher at that time."""
     timer: threading.Timer | None = None
     if fault.cut_after_s is not None:
-        timer = threading.Timer(fault.cut_after_s, process.terminate)
+        timer = threading.Timer(fault.cut_after_s, process.send_signal, (fault.cut_signal,))
         timer.start()
     try:
         output, _ = process.communicate(timeout=LIMIT_S)
@@ -138,7 +140,7 @@ def tee(fault: Fault, folder: Path, python: Path) -> Recording:
 def per_rank(fault: Fault, folder: Path, python: Path) -> Recording:
     """One agent with `--redirects 3 --log-dir`: the launcher's own output, and a folder with stdout.log and stderr.log of each rank."""
     console = _one_agent(fault, folder, python, ["--redirects", "3", "--log-dir", "logs"])
-    files = {"logs/torchrun.log": console}
+    files: dict[str, str | bytes] = {"logs/torchrun.log": console}
     for path in sorted((folder / "logs").rglob("*.log")):
         text = neutralise(path.read_text(errors="replace"), job=folder, python=python, host="node01")
         relative = path.relative_to(folder / "logs").parts
@@ -159,11 +161,15 @@ def _two_agents(fault: Fault, folder: Path, python: Path) -> list[list[tuple[flo
         for node in fault.nodes:
             shutil.copytree(folder, places[node], symlinks=True)
             command = [*_torchrun(python), "--nnodes", "2", "--node-rank", str(node), "--nproc-per-node", str(fault.world_size // 2), *launcher]
-            environment = _environment(fault, python) | {"LAB_NODE": str(node)}
+            environment = {name: value.replace("{node}", str(node)) for name, value in _environment(fault, python).items()}
             process = stack.enter_context(_started([*command, fault.script, *fault.arguments], places[node], environment))
             reader = threading.Thread(target=_collect, args=(process, outputs[node]))
             reader.start()
             readers.append(reader)
+            if fault.cut_after_s is not None:
+                cut = threading.Timer(fault.cut_after_s, process.send_signal, (fault.cut_signal,))
+                cut.start()
+                stack.callback(cut.cancel)
             if fault.kill_node_at and fault.kill_node_at[0] == node:
                 timer = threading.Timer(fault.kill_node_at[1], _kill_job, (process.pid, places[node]))
                 timer.start()
@@ -196,10 +202,11 @@ def two_nodes_labelled(fault: Fault, folder: Path, python: Path) -> Recording:
 
 def labelled_tasks(fault: Fault, folder: Path, python: Path) -> Recording:
     """Ranks started without an agent, one process a task, their lines in order of arrival behind `<task>: `, as `srun --label` writes them."""
-    port, outputs = str(free_port()), [[] for _ in range(fault.world_size)]  # type: list[list[tuple[float, str]]]
+    port = str(free_port())
+    outputs: list[list[tuple[float, str]]] = [[] for _ in range(fault.world_size)]
     with contextlib.ExitStack() as stack:
         readers = []
-        for rank in range(fault.world_size):
+        for rank in sorted(set(range(fault.world_size)) - set(fault.absent_ranks)):
             environment = _environment(fault, python) | {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(fault.world_size)}
             environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
             process = stack.enter_context(_started([str(python), fault.script, *fault.arguments], folder, environment))
@@ -215,12 +222,21 @@ def labelled_tasks(fault: Fault, folder: Path, python: Path) -> Recording:
 
 def alone(fault: Fault, folder: Path, python: Path) -> Recording:
     """The script without a launcher: it starts its ranks itself."""
-    environment = _environment(fault, python) | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    with _started([str(python), fault.script, *fault.arguments], folder, environment) as process:
-        return Recording({"log.txt": neutralise(_communicate(process, fault), job=folder, python=python, host="node01")})
+    with _rendezvous_port(fault) as port:
+        environment = _environment(fault, python) | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        with _started([str(python), fault.script, *fault.arguments], folder, environment) as process:
+            return Recording({"log.txt": neutralise(_communicate(process, fault), job=folder, python=python, host="node01")})
+
+
+def flight(fault: Fault, folder: Path, python: Path) -> Recording:
+    """One agent; what is kept is the flight recorder of each rank that still could write it."""
+    _one_agent(fault, folder, python)
+    dumps = sorted((folder / "flight").iterdir())
+    return Recording({path.name: neutralise_dump(path.read_bytes(), job=folder, python=python, host="node01") for path in dumps})
 
 
 LAYOUTS = {
+    "flight": flight,
     "combined": combined,
     "tee": tee,
     "per-rank": per_rank,

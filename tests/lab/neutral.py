@@ -1,12 +1,15 @@
-"""Rewrites what a log says of the machine it was made on: paths, host names, addresses of the laboratory. Changes nothing else, keeps every line."""
+"""Rewrites what a log or a dump says of the machine it was made on: paths, host names, addresses of the laboratory. Changes nothing else, keeps every line."""
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import re
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 # torchelastic names a scratch folder of its own: /tmp/torchelastic_k3vb1x2e/none_8x7c0d1q
 SCRATCH = re.compile(r"/tmp/torchelastic_\w+")
@@ -30,3 +33,21 @@ def neutralise(text: str, *, job: Path, python: Path, host: str) -> str:
     for name in sorted(names, key=len, reverse=True):
         text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", host, text)
     return text
+
+
+def neutralise_dump(dump: bytes, *, job: Path, python: Path, host: str) -> bytes:
+    """A flight-recorder dump of the laboratory's own ranks (a pickle, or JSON) with the same names in it, in the form it had."""
+    seen: dict[str, str] = {}
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return seen.setdefault(value, neutralise(value, job=job, python=python, host=host))
+        if isinstance(value, dict):
+            return {clean(key): clean(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(clean(item) for item in value)
+        return value
+
+    if dump.startswith(b"{"):
+        return json.dumps(clean(json.loads(dump))).encode()
+    return pickle.dumps(clean(pickle.loads(dump)), protocol=2)

@@ -1,11 +1,34 @@
-"""Errors of the program or its data that leave a Python traceback. Does not hold errors of the machine."""
+"""Errors of the program or its data that leave a Python traceback. Does not hold errors of the machine, of collectives or of checkpoints."""
 
 from __future__ import annotations
 
-from tests.lab.data import change_row, keep_rows
-from tests.lab.fault import Fault
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.lab.data import change_row, keep_rows, remove_shard
+from tests.lab.fault import DOWNSTREAM, Fault
 
 ALL_RANKS = ("--log-ranks", "all", "--steps", "40", "--timeout", "20")
+KEY_ERROR = ("KeyError: 'warranty'", 'self.class_index[row["category"]]')
+
+
+def unknown_category(rank: int, number: int) -> Callable[[Path], None]:
+    """A preparation that gives one row a category that meta.json does not list."""
+    return change_row(rank, number, lambda row: row.replace('"category": "', '"category": "warranty", "was": "'))
+
+
+def with_import(name: str, nodes: tuple[str, ...] = ()) -> Callable[[Path], None]:
+    """A preparation that has train.py import a module that does not exist; with `nodes`, a module that exists on the other nodes only."""
+
+    def prepare(folder: Path) -> None:
+        script = folder / "train.py"
+        script.write_text(script.read_text().replace("\nimport torch\n", f"\nimport {name}\nimport torch\n", 1))
+        for node in nodes:
+            (folder / f"only-{node}").mkdir()
+            (folder / f"only-{node}" / f"{name}.py").write_text("")
+
+    return prepare
+
 
 FAULTS = [
     Fault(
@@ -15,9 +38,94 @@ FAULTS = [
         cause="python-exception",
         acceptable=("data-corrupt",),
         initiating_ranks=(3,),
-        evidence=("KeyError: 'warranty'", "self.class_index[row[\"category\"]]"),
+        evidence=KEY_ERROR,
         arguments=(*ALL_RANKS, "--batch-size", "4"),
-        prepare=change_row(3, 51, lambda row: row.replace('"category": "', '"category": "warranty", "was": "')),
+        prepare=unknown_category(3, 51),
+    ),
+    Fault(
+        name="keyerror-rank0-files",
+        layout="per-rank",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(0,),
+        evidence=KEY_ERROR,
+        arguments=(*ALL_RANKS, "--batch-size", "4"),
+        prepare=unknown_category(0, 51),
+    ),
+    Fault(
+        name="keyerror-rank3-two-nodes",
+        layout="two-nodes",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(3,),
+        evidence=KEY_ERROR,
+        notes="Rank 3 is local rank 1 of node02.",
+        arguments=(*ALL_RANKS, "--batch-size", "4"),
+        prepare=unknown_category(3, 51),
+    ),
+    Fault(
+        name="keyerror-rank2-two-nodes-labelled",
+        layout="two-nodes-labelled",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(2,),
+        evidence=KEY_ERROR,
+        arguments=(*ALL_RANKS, "--batch-size", "4"),
+        prepare=unknown_category(2, 51),
+    ),
+    Fault(
+        name="keyerror-task11-of-12",
+        layout="labelled-tasks",
+        world_size=12,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(11,),
+        evidence=KEY_ERROR,
+        collateral=(*DOWNSTREAM, "failed to recv", "Connection was likely closed"),
+        arguments=("--steps", "40", "--timeout", "20", "--batch-size", "4"),
+        prepare=unknown_category(11, 35),
+    ),
+    Fault(
+        name="keyerror-rank2-hidden-but-recorded",
+        layout="tee",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(2,),
+        evidence=("KeyError: 'warranty'", 'self.class_index[row["category"]]'),
+        notes="Only rank 0's output is shown; the error of rank 2 stands in the launcher's summary, because main is decorated with @record.",
+        arguments=(*ALL_RANKS, "--batch-size", "4"),
+        launcher=("--local-ranks-filter", "0"),
+        environment={"RECORD_ERRORS": "1"},
+        prepare=unknown_category(2, 51),
+    ),
+    Fault(
+        name="keyerror-rank2-hidden",
+        layout="tee",
+        world_size=4,
+        cause="worker-exit-unexplained",
+        acceptable=("python-exception",),
+        initiating_ranks=(2,),
+        determinable=False,
+        evidence=("(exitcode: 1)", "exitcode  : 1 "),
+        notes="Only rank 0's output is shown: that rank 2 left with 1 is all there is.",
+        arguments=(*ALL_RANKS, "--batch-size", "4"),
+        launcher=("--local-ranks-filter", "0"),
+        prepare=unknown_category(2, 51),
+    ),
+    Fault(
+        name="keyerror-in-loader-worker-rank1",
+        layout="combined",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(1,),
+        evidence=(*KEY_ERROR, "Caught KeyError in DataLoader worker process"),
+        arguments=(*ALL_RANKS, "--batch-size", "4", "--workers", "1"),
+        prepare=unknown_category(1, 51),
     ),
     Fault(
         name="assertion-rank1-tee",
@@ -31,15 +139,172 @@ FAULTS = [
         prepare=change_row(1, 37, lambda row: row.replace('"tokens": [', '"tokens": [731, ', 1)),
     ),
     Fault(
+        name="broken-json-rank1",
+        layout="combined",
+        world_size=4,
+        cause="data-corrupt",
+        acceptable=("python-exception",),
+        initiating_ranks=(1,),
+        evidence=("JSONDecodeError:",),
+        arguments=(*ALL_RANKS, "--batch-size", "2"),
+        prepare=change_row(1, 37, lambda row: row[: len(row) // 2]),
+    ),
+    Fault(
+        name="missing-shard-rank2",
+        layout="combined",
+        world_size=4,
+        cause="data-missing",
+        initiating_ranks=(2,),
+        evidence=("FileNotFoundError: [Errno 2] No such file or directory: 'data/shard-00002.jsonl'",),
+        notes="The peers are already in the constructor of DDP.",
+        arguments=ALL_RANKS,
+        prepare=remove_shard(2),
+    ),
+    Fault(
         name="short-shard-rank2",
         layout="combined",
         world_size=4,
         cause="uneven-inputs",
         acceptable=("rank-missing-collective",),
         initiating_ranks=(2,),
-        evidence=("shard exhausted after 24 steps", "[rank 2] INFO train: training finished"),
+        evidence=("shard exhausted after 24 steps", "[rank 2] INFO train: training finished", "48 rows in this shard"),
         notes="Rank 2 has 48 rows, the others 64; it ends well, and the others lose their peer in the next backward pass.",
         arguments=("--one-epoch", "--batch-size", "2", "--log-ranks", "all", "--timeout", "20"),
+        launcher=("--monitor-interval", "1"),
         prepare=keep_rows(2, 48),
+    ),
+    Fault(
+        name="short-shard-rank1-writes-report",
+        layout="tee",
+        world_size=4,
+        cause="uneven-inputs",
+        acceptable=("rank-missing-collective",),
+        initiating_ranks=(1,),
+        evidence=("shard exhausted after 24 steps", "[rank 1] INFO train: writing the report", "48 rows in this shard"),
+        collateral=(*DOWNSTREAM, "(exitcode: 1)", "exitcode  : "),
+        notes="Rank 1 has 48 rows, the others 64; it writes its report while the others wait for it in vain.",
+        arguments=("--one-epoch", "--batch-size", "2", "--log-ranks", "all", "--timeout", "8", "--report-s", "300"),
+        launcher=("--monitor-interval", "3"),
+        prepare=keep_rows(1, 48),
+    ),
+    Fault(
+        name="swallowed-keyerror-rank2",
+        layout="combined",
+        world_size=4,
+        cause="uneven-inputs",
+        acceptable=("python-exception", "data-corrupt", "rank-missing-collective"),
+        initiating_ranks=(2,),
+        evidence=(*KEY_ERROR, "skipping a batch with a bad row", "shard exhausted after 12 steps", "[rank 2] INFO train: training finished"),
+        notes="Rank 2 catches a KeyError and means to go on, but its iterator is spent: it leaves, and the others lose their peer.",
+        arguments=(*ALL_RANKS, "--skip-bad-rows", "--batch-size", "4"),
+        launcher=("--monitor-interval", "1"),
+        prepare=unknown_category(2, 51),
+    ),
+    Fault(
+        name="missing-module-everywhere",
+        layout="combined",
+        world_size=4,
+        cause="python-import-error",
+        initiating_ranks=(),
+        evidence=("ModuleNotFoundError: No module named 'ticket_features'", "import ticket_features"),
+        notes="Before the process group exists no traceback has a rank; several may be woven into each other.",
+        arguments=ALL_RANKS,
+        prepare=with_import("ticket_features"),
+    ),
+    Fault(
+        name="missing-module-on-node02",
+        layout="two-nodes",
+        world_size=4,
+        cause="python-import-error",
+        initiating_ranks=(2, 3),
+        acceptable_ranks=((2,), (3,)),
+        evidence=("ModuleNotFoundError: No module named 'ticket_features'", "import ticket_features"),
+        collateral=(*DOWNSTREAM, "failed to recv", "clients joined"),
+        arguments=(*ALL_RANKS[:-1], "12"),
+        environment={"PYTHONPATH": "only-{node}"},
+        prepare=with_import("ticket_features", nodes=("0",)),
+    ),
+    Fault(
+        name="unknown-argument",
+        layout="tee",
+        world_size=4,
+        cause="config-invalid",
+        acceptable=("python-exception",),
+        initiating_ranks=(),
+        evidence=("train.py: error: unrecognized arguments: --learning-rate 0.1", "usage: train.py"),
+        collateral=("exitcode  : ", "(exitcode: 2)", "closing signal"),
+        arguments=("--learning-rate", "0.1"),
+    ),
+    Fault(
+        name="unknown-optimizer-everywhere",
+        layout="combined",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("config-invalid",),
+        initiating_ranks=(),
+        evidence=("AttributeError: module 'torch.optim' has no attribute 'AdamWW'",),
+        collateral=("closing signal", "(SIGTERM)", "exitcode  : "),
+        arguments=("--optimizer", "AdamWW"),
+        launcher=("--monitor-interval", "2"),
+    ),
+    Fault(
+        name="nan-loss-everywhere",
+        layout="combined",
+        world_size=4,
+        cause="loss-nan",
+        initiating_ranks=(),
+        evidence=("FloatingPointError: loss is nan at step", "loss: nan"),
+        collateral=("closing signal", "(SIGTERM)", "exitcode  : "),
+        arguments=(*ALL_RANKS, "--lr", "1e16", "--check-loss", "--log-every", "1"),
+        launcher=("--monitor-interval", "2"),
+    ),
+    Fault(
+        name="nan-loss-from-rank2",
+        layout="combined",
+        world_size=4,
+        cause="loss-nan",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(2,),
+        evidence=("FloatingPointError: loss is nan at step",),
+        notes="One row of rank 2 has the weight NaN: its own loss is not finite one step before everybody else's would be.",
+        arguments=(*ALL_RANKS, "--check-loss"),
+        prepare=change_row(2, 30, lambda row: row.replace('"category"', '"weight": NaN, "category"')),
+    ),
+    Fault(
+        name="wrong-row-length-rank1",
+        layout="combined",
+        world_size=2,
+        cause="tensor-shape-mismatch",
+        acceptable=("data-corrupt", "python-exception"),
+        initiating_ranks=(1,),
+        evidence=("RuntimeError: stack expects each tensor to be equal size",),
+        arguments=(*ALL_RANKS, "--batch-size", "4"),
+        prepare=change_row(1, 49, lambda row: row.replace('"tokens": [', '"tokens": [7, ', 1)),
+    ),
+    Fault(
+        name="division-in-spawned-rank1",
+        layout="alone",
+        world_size=4,
+        cause="python-exception",
+        acceptable=("data-corrupt",),
+        initiating_ranks=(1,),
+        evidence=("ZeroDivisionError: division by zero", 'return len(row["tokens"])'),
+        collateral=(*DOWNSTREAM, "via signal SIGTERM"),
+        notes="mp.spawn says the number of the process; here it is the rank.",
+        script="spawned.py",
+        prepare=change_row(1, 14, lambda row: row.replace('"tokens": [', '"tokens": [' + "7, " * 12, 1)),
+    ),
+    Fault(
+        name="lambda-to-spawned-ranks",
+        layout="alone",
+        world_size=4,
+        cause="pickle-spawn-failed",
+        acceptable=("python-exception",),
+        initiating_ranks=(),
+        acceptable_ranks=(None,),
+        evidence=("Can't pickle local object 'main.<locals>.<lambda>'", "Can't get local object"),
+        collateral=(),
+        script="spawned.py",
+        arguments=("--callback",),
     ),
 ]

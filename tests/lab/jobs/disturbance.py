@@ -33,6 +33,8 @@ def _act() -> None:
     elif kind == "segfault":
         signal.signal(signal.SIGSEGV, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGSEGV)
+    elif kind == "crash-in-copy":
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGSEGV)).start()
     elif kind == "abort":
         os.abort()
     elif kind == "bus":
@@ -47,6 +49,9 @@ def _act() -> None:
         os._exit(PLAN["code"])
     elif kind == "limit-files":
         resource.setrlimit(resource.RLIMIT_NOFILE, (PLAN["files"], PLAN["files"]))
+    elif kind == "limit-memory":
+        used_bytes = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used_bytes + (PLAN["mb"] << 20),) * 2)
     elif kind == "kill-loader":
         active_children()[0].kill()
     elif kind == "kill-loader-soon":

@@ -224,7 +224,9 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
     done = facts.progress.finished
-    return done is not None and done.file == finding.line.file and done.number < finding.line.number and not _fails_after(facts, done)
+    if done is None or done.file != finding.line.file or facts.attempt_of(done) != facts.attempt_of(finding.line):
+        return False
+    return done.number < finding.line.number and not _fails_after(facts, done)
 
 
 def _after_normal_exit(facts: Facts, finding: Finding) -> bool:
@@ -236,7 +238,7 @@ def _after_normal_exit(facts: Facts, finding: Finding) -> bool:
 
 
 def _fails_after(facts: Facts, done: Line) -> bool:
-    return any(e.line.file == done.file and e.line.number > done.number and e.code not in (0, None, -15) for e in facts.launchers.exits)
+    return any(e.line.file == done.file and e.line.number > done.number and e.code not in (0, None) for e in facts.launchers.exits)
 
 
 def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:

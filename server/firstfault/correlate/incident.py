@@ -158,7 +158,7 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
         by_rank.setdefault(facts.ranks_of(f), []).append(f)
     picked: list[Finding] = []
     for findings in by_rank.values():
-        findings.sort(key=lambda f: (order[f.strength], _chain_position(facts, f), not f.captures, f.line.file, f.line.number))
+        findings.sort(key=lambda f: (order[f.strength], _chain_position(facts, f), not f.captures, f.line.origin.rank is None, f.line.file, f.line.number))
         picked.append(findings[0])
         if len(by_rank) == 1 and None in by_rank and choice.root.role is Role.INITIATING:
             # Nobody signed it: the same words again may be another rank's.

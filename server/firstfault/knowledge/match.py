@@ -8,6 +8,7 @@ from ..model import Finding, Line
 from .library import Library
 from .page import Page, Signature
 
+ANY_EXCEPTION = "exception"
 _WEAKEST_LAST = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}
 
 
@@ -31,7 +32,9 @@ def match_line(library: Library, line: Line, needles: Iterable[str] | None = Non
                 best[page.id] = found
     if len(best) < 2:
         return list(best.values())
-    beaten = {loser for winner in best for loser in best if winner != loser and library.beats(winner, loser)}
+    general = {i for i in best if library.pages[i].tells == ANY_EXCEPTION}
+    beaten = general if len(general) < len(best) else set()
+    beaten |= {loser for winner in best for loser in best if winner != loser and library.beats(winner, loser)}
     return sorted((f for f in best.values() if f.failure not in beaten), key=lambda f: (_rank(f), f.failure))
 
 

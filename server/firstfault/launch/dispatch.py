@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from firstfault.launch import (
     dockerfile,
@@ -19,8 +19,21 @@ from firstfault.launch import (
     yaml_commands,
     yaml_environment,
 )
-from firstfault.launch.edit import EditRefused, Replacement, SettingLike, TextEdit, Wanted, to_text_edits
+from firstfault.launch.edit import (
+    EditRefused,
+    Replacement,
+    SettingLike,
+    TextEdit,
+    Wanted,
+    apply_edits,
+    edits_between,
+    to_text_edits,
+)
+from firstfault.launch.jsonc import JsonSource
 from firstfault.launch.kinds import Kind, detect_kind
+from firstfault.launch.python_source import PythonSource
+from firstfault.launch.shell_parse import parse_shell
+from firstfault.launch.yaml_source import YamlSource
 
 # NCCL_DEBUG
 _ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
@@ -33,7 +46,31 @@ def edits_for(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
     """
     wanted = _normal(setting)
     kind = _kind_of(path, text)
-    return to_text_edits(text, _replacements(wanted, text, path, kind))
+    editor = _EDITORS.get((kind, wanted.kind))
+    if editor is None:
+        raise EditRefused(
+            f"{wanted.name} is not set",
+            reason=f"this file ({kind.value}) cannot carry a {_SPOKEN.get(wanted.kind, wanted.kind)}",
+            where=path,
+        )
+    edits = to_text_edits(text, editor(wanted, text, path))
+    if edits:
+        _check_grammar(kind, apply_edits(text, edits), path)
+    return edits
+
+
+def edits_for_all(settings: Iterable[SettingLike], text: str, path: str) -> list[TextEdit]:
+    """The edits that make several settings hold together, by whole lines; one that is refused is left out unless all are."""
+    after, refusals, done = text, [], 0
+    for setting in settings:
+        try:
+            after = apply_edits(after, edits_for(setting, after, path))
+            done += 1
+        except EditRefused as e:
+            refusals.append(e)
+    if refusals and not done:
+        raise refusals[0]
+    return edits_between(text, after) if after != text else []
 
 
 def remove_edits(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
@@ -43,16 +80,11 @@ def remove_edits(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
     remover = _REMOVERS.get((kind, wanted.kind))
     if remover is None:
         raise EditRefused(
-            f"{wanted.name} is not removed", reason=f"removing a {wanted.kind} from a {kind.value} file is not supported", where=path
+            f"{wanted.name} is not removed",
+            reason=f"this file ({kind.value}) carries no {_SPOKEN.get(wanted.kind, wanted.kind)}",
+            where=path,
         )
     return to_text_edits(text, remover(wanted, text, path))
-
-
-def _replacements(wanted: Wanted, text: str, path: str, kind: Kind) -> list[Replacement]:
-    editor = _EDITORS.get((kind, wanted.kind))
-    if editor is None:
-        raise EditRefused(f"{wanted.name} is not set", reason=f"a {kind.value} file cannot carry a {wanted.kind}", where=path)
-    return editor(wanted, text, path)
 
 
 Editor = Callable[[SettingLike, str, str], list[Replacement]]
@@ -103,12 +135,35 @@ _REMOVERS: dict[tuple[Kind, str], Editor] = {
 }
 
 
+_SPOKEN = {"env": "environment variable", "flag": "command-line flag", "timeout": "timeout"}
+
+
+def _check_grammar(kind: Kind, text: str, path: str) -> None:
+    """Parse what came out by the grammar of its kind: a file that parsed before must parse after, or it is left alone."""
+    if kind is Kind.SHELL:
+        parse_shell(text, path)
+    elif kind is Kind.PYTHON:
+        PythonSource(text, path)
+    elif kind is Kind.DOCKERFILE:
+        dockerfile.parse(text, path)
+    elif kind in {Kind.LAUNCH_JSON, Kind.TASKS_JSON, Kind.NOTEBOOK}:
+        JsonSource(text, path)
+    elif kind in {Kind.DOTENV, Kind.DEEPSPEED_ENV}:
+        dotenv.pairs(text, path)
+    elif kind is Kind.MAKEFILE:
+        makefile.values(text, path, "")
+    else:
+        YamlSource(text, path)
+
+
 def _normal(setting: SettingLike) -> Wanted:
     kind = setting.kind
     if kind == "timeout" and _ENV_NAME.match(setting.name):
         kind = "env"
     if kind == "timeout" and setting.name.startswith("--"):
         kind = "flag"
+    if not setting.value.isprintable():
+        raise EditRefused(f"{setting.name} is not set", reason="its value has line ends or control characters")
     return Wanted(kind, setting.name, setting.value)
 
 

@@ -62,6 +62,13 @@ def removal_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     return out
 
 
+def variables(text: str, path: str) -> Iterator[tuple[str, Word]]:
+    """Every variable that an ENV instruction sets, with its value."""
+    for instruction in parse(text, path):
+        if instruction.name == "ENV":
+            yield from _pairs(text, instruction)
+
+
 def parse(text: str, path: str) -> list[Instruction]:
     """The instructions of a Dockerfile; refuses what is none."""
     lines = Lines(text)

@@ -35,8 +35,7 @@ class Pair:
 
 def env_replacements(setting: SettingLike, text: str, path: str) -> list[Replacement]:
     """Set a variable in a .env file: change its value, else add a line behind the last one of its family or at the end."""
-    pairs = list(_pairs(text, path, strict=False))
-    return _changed_or_added(setting, text, pairs, quoted=True)
+    return _changed_or_added(setting, text, pairs(text, path), quoted=True)
 
 
 def deepspeed_replacements(setting: SettingLike, text: str, path: str) -> list[Replacement]:
@@ -44,10 +43,10 @@ def deepspeed_replacements(setting: SettingLike, text: str, path: str) -> list[R
 
     The launcher splits every line at its first `=`: it takes no quotes away, and a blank line or a comment makes it fail.
     """
-    pairs = list(_pairs(text, path, strict=True))
+    strictly = list(_pairs(text, path, strict=True))
     if re.search(r"\s", setting.value):
         raise EditRefused(f"{setting.name} is not set", reason="DeepSpeed hands values with blanks on without quotes", where=path)
-    return _changed_or_added(setting, text, pairs, quoted=False)
+    return _changed_or_added(setting, text, strictly, quoted=False)
 
 
 def removal_replacements(setting: SettingLike, text: str, path: str) -> list[Replacement]:
@@ -58,6 +57,11 @@ def removal_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
         for p in _pairs(text, path, strict=False)
         if p.name == setting.name and setting.value in {"", p.plain}
     ]
+
+
+def pairs(text: str, path: str) -> list[Pair]:
+    """All NAME=VALUE pairs of a file."""
+    return list(_pairs(text, path, strict=False))
 
 
 def _pairs(text: str, path: str, *, strict: bool) -> Iterator[Pair]:
@@ -85,8 +89,8 @@ def _pairs(text: str, path: str, *, strict: bool) -> Iterator[Pair]:
         at = end
 
 
-def _changed_or_added(setting: SettingLike, text: str, pairs: list[Pair], *, quoted: bool) -> list[Replacement]:
-    mine = [p for p in pairs if p.name == setting.name]
+def _changed_or_added(setting: SettingLike, text: str, found: list[Pair], *, quoted: bool) -> list[Replacement]:
+    mine = [p for p in found if p.name == setting.name]
     changes = []
     for p in mine:
         if p.plain != setting.value:
@@ -96,8 +100,8 @@ def _changed_or_added(setting: SettingLike, text: str, pairs: list[Pair], *, quo
     if mine:
         return changes
     lines = Lines(text)
-    family = [p for p in pairs if _FAMILY.match(p.name) and _FAMILY.match(setting.name)]
-    exports = bool(pairs) and all(re.match(r"[ \t]*export[ \t]", text[p.start : p.end]) for p in pairs)
+    family = [p for p in found if _FAMILY.match(p.name) and _FAMILY.match(setting.name)]
+    exports = bool(found) and all(re.match(r"[ \t]*export[ \t]", text[p.start : p.end]) for p in found)
     line = f"{'export ' if exports else ''}{setting.name}={_quoted(setting.value) if quoted else setting.value}"
     if family:
         return [lines.insert_line_after(max(family[-1].end - 1, 0), line)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -185,3 +186,17 @@ def inverse_edits(text: str, edits: Sequence[TextEdit]) -> list[TextEdit]:
         shift += len(new) - (end - start)
     positions = Lines(after)
     return [TextEdit(*positions.position(r.start), *positions.position(r.end), r.new) for r in back]
+
+
+def edits_between(before: str, after: str) -> list[TextEdit]:
+    """Edits by whole lines that turn one text into the other; for several settings at once."""
+    old, new = Lines(before), Lines(after)
+    old_lines = [before[a:b] for a, b in zip(old.starts, [*old.starts[1:], len(before)], strict=True)]
+    new_lines = [after[a:b] for a, b in zip(new.starts, [*new.starts[1:], len(after)], strict=True)]
+    out = []
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes():
+        if tag != "equal":
+            start = old.starts[i1] if i1 < len(old.starts) else len(before)
+            end = old.starts[i2] if i2 < len(old.starts) else len(before)
+            out.append(TextEdit(*old.position(start), *old.position(end), "".join(new_lines[j1:j2])))
+    return out

@@ -73,6 +73,12 @@ def removal_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     return out
 
 
+def values(text: str, path: str, name: str) -> list[Word]:
+    """The values that a Makefile gives to a variable outside its recipes."""
+    logical = list(_logical_lines(text, path))
+    return [Word(x.start + m.start("value"), x.start + m.end("value"), m["value"]) for x, m in _assignments(text, logical, name)]
+
+
 def _logical_lines(text: str, path: str) -> Iterator[LogicalLine]:
     lines = Lines(text)
     at, depth, defining, seen_rule = 0, 0, False, False

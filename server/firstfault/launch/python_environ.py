@@ -15,7 +15,7 @@ def environ_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     changes: list[Replacement] = []
     effective = False
     for node, value, unconditional in assigned(source, setting.name):
-        literal = _literal_of(value, setting.name)
+        literal = literal_of(value, setting.name)
         if literal is None:
             raise EditRefused(
                 f"{setting.name} is not changed",
@@ -63,7 +63,7 @@ def removal_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     changes: list[Replacement] = []
     gone: list[ast.stmt] = []
     for node, value, unconditional in assigned(source, setting.name):
-        literal = _literal_of(value, setting.name)
+        literal = literal_of(value, setting.name)
         if not isinstance(node, ast.Assign) or literal is not value or len(node.targets) != 1:
             continue
         if unconditional and literal is not None and setting.value in {"", literal.value} and source.alone(node):
@@ -129,7 +129,7 @@ def _dict_values(node: ast.Dict, name: str) -> Iterator[ast.expr]:
             yield value
 
 
-def _literal_of(value: ast.expr, name: str) -> ast.Constant | None:
+def literal_of(value: ast.expr, name: str) -> ast.Constant | None:
     """The string that decides the value: the value itself, or the default of `os.environ.get(NAME, default)`."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value
@@ -138,7 +138,7 @@ def _literal_of(value: ast.expr, name: str) -> ast.Constant | None:
     ):
         return None
     reads = value.func.attr == "getenv" or (value.func.attr == "get" and _is_environ(value.func.value))
-    return _literal_of(value.args[1], name) if reads else None
+    return literal_of(value.args[1], name) if reads else None
 
 
 def _spelled(value: str, like: str) -> str:

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from ..model import Line
+from .progress import ProgressFacts
 from .reading import FileReading
 
 NEEDLES = {
@@ -56,7 +57,13 @@ class Attempt:
     start: Line | None
 
 
-def read_attempts(file: FileReading) -> list[Attempt]:
+# The elastic agent restarts its workers without a word at the usual log level: after this line only new workers can make steps.
+_AGENT_SAW_FAILURE = re.compile(r"failed \(exitcode: -?\d+\) local_rank: \d+ \(pid: \d+\)")
+_AGENT_GAVE_UP = re.compile(r"ChildFailedError|Root Cause \(first observed failure\)")
+_FEWEST_STEPS = 2
+
+
+def read_attempts(file: FileReading, progress: ProgressFacts) -> list[Attempt]:
     """The attempts of one input in file order: at least one."""
     starts: list[Line] = []
     pending_end: Line | None = None
@@ -70,12 +77,30 @@ def read_attempts(file: FileReading) -> list[Attempt]:
             if not recent:
                 starts.append(line)
     numbers = [line.number for line in starts]
-    if not numbers:
-        return [Attempt(0, 1, max(file.line_count, 1), None)]
-    bounds = [1, *numbers[1:]] if numbers[0] < 200 or len(numbers) == 1 else [1, *numbers]
+    bounds = [1, *numbers[1:]] if numbers and (numbers[0] < 200 or len(numbers) == 1) else [1, *numbers]
+    bounds = sorted({*bounds, *_silent_restarts(file, progress)})
     out = []
     for i, first in enumerate(bounds):
         last = bounds[i + 1] - 1 if i + 1 < len(bounds) else max(file.line_count, first)
         start = next((s for s in starts if first <= s.number <= last), None)
         out.append(Attempt(i, first, last, start))
+    return out
+
+
+def _silent_restarts(file: FileReading, progress: ProgressFacts) -> list[int]:
+    """Where an agent restarted its workers: behind a failure that it saw, when steps follow and it has not given up."""
+    out = []
+    steps = [s.line for s in progress.steps if s.line.file == file.index and not s.bar]
+    seen = [line for line in file.lines if _AGENT_SAW_FAILURE.search(line.text)]
+    gave_up = [line.number for line in file.lines if _AGENT_GAVE_UP.search(line.text)]
+    for i, line in enumerate(seen):
+        following = seen[i + 1].number if i + 1 < len(seen) else file.line_count + 1
+        if any(line.number < n <= line.number + 60 for n in gave_up):
+            continue
+        later = [
+            s for s in steps
+            if line.number < s.number < following and (s.time_s is None or line.time_s is None or s.time_of_day or s.time_s > line.time_s)
+        ]  # fmt: skip
+        if len(later) >= _FEWEST_STEPS:
+            out.append(line.number + 1)
     return out

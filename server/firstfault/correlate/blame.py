@@ -13,7 +13,7 @@ from .collectives import Collectives, Suspicion, suspect
 from .communicators import split_communicator
 from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
 from .launchers import Exit
-from .progress import find_stall, lagging_ranks, slow_ranks
+from .progress import find_stall, lagging_ranks, slow_ranks, usual_gap_s
 from .ranks import write_ranks
 from .stacks import odd_stacks, read_stacks
 
@@ -43,6 +43,9 @@ def choose(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives)
     explained = _explained(pool)
     order = sorted(pool, key=lambda h: (_class(facts, h, pool, explained, waited_until), _when(facts, h, pool), h.failure, h.detail))
     root = order[0]
+    if (stall := _ended_while_standing_still(facts, root)) is not None:
+        order.insert(0, stall)
+        root = stall
     ranks = _ranks(facts, root, pool, collectives)
     verdict = _verdict(root, ranks)
     choice = Choice(root, ranks, verdict, suspicion=suspicion)
@@ -68,6 +71,28 @@ def choose_without_errors(facts: Facts) -> Choice | None:
         if root := _shown(facts, "stall", None, (last.line, end), "symptom", reason):
             return Choice(root, None, Verdict.UNDETERMINED, [reason])
     return None
+
+
+CANCEL_STALL_S = 20.0
+CANCEL_STALL_STEPS = 50
+
+
+def _ended_while_standing_still(facts: Facts, root: Hypothesis) -> Hypothesis | None:
+    """A job that somebody ended from outside after it had stood still: then the standstill came first, and the end was the reaction."""
+    if root.kind != "finding" or root.page.scope != "job" or root.role is not Role.INITIATING or root.strength != "probable":
+        return None
+    last = facts.progress.last()
+    ended = root.first_time(facts)
+    usual = usual_gap_s(facts.progress)
+    if last is None or ended is None or ended[1] or last.line.time_s is None or last.line.time_of_day or usual is None:
+        return None
+    gap_s = ended[0] - last.line.time_s
+    if gap_s < CANCEL_STALL_S or gap_s < CANCEL_STALL_STEPS * usual:
+        return None
+    lagging = lagging_ranks(facts.progress)
+    reason = f"no step was printed in the {gap_s:.0f} s before the job was ended from outside, where a step took {usual:.2g} s"
+    lines = tuple(lagging[2]) if lagging else (last.line,)
+    return _shown(facts, "stall", lagging[0] if lagging else None, lines, "symptom", reason)
 
 
 def _shown(facts: Facts, sign: str, ranks: tuple[int, ...] | None, lines: tuple[Line, ...], strength: str, reason: str) -> Hypothesis | None:
@@ -147,7 +172,7 @@ def _absent(
     if not victims and any(h.tells == WAITED and h.nobody for h in hypotheses):
         # Reports without a rank: then the ranks that failed by themselves are the ones that waited.
         reports = [f.line for h in hypotheses if h.tells == WAITED for f in h.nobody]
-        for e in facts.launchers.own_failures():
+        for e in facts.own_failures():
             if e.rank is not None:
                 victims.setdefault(e.rank, reports[0])
     if not any_report and not any(h.tells == WAITED and h.strength != "symptom" for h in hypotheses) and not collectives.waits:
@@ -171,7 +196,7 @@ def _left_early(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, 
     victims = {r for h in hypotheses if h.tells in (WAITED, LOST_PEER) for r in h.ranks}
     done = {r: line for r, line in facts.progress.finished_by.items() if r not in victims}
     own = {r for h in hypotheses if h.role is Role.INITIATING for r in h.ranks}
-    if not done or not victims or len(done) > len(victims) or own & set(done):
+    if not done or not victims or len(done) > len(victims) or own & set(done) or victims & set(facts.progress.finished_by):
         return None
     return tuple(sorted(done)), tuple(done[r] for r in sorted(done))
 
@@ -275,9 +300,9 @@ def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: 
     world = facts.ranks.world_size
     named = set(root.ranks)
     told = {r for f in root.findings if any(f.captures.get(k) for k in ("rank", "ranks")) for r in facts.ranks_of(f) or ()}
-    if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told:
+    if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not _others_came_further(pool, root):
         return (0,) if world == 1 else ()
-    own = [e for e in facts.launchers.own_failures() if e.rank is not None]
+    own = [e for e in facts.own_failures() if e.rank is not None]
     failing = {e.rank for e in own if e.rank is not None}
     if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
         named |= failing
@@ -291,6 +316,12 @@ def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: 
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     return _first_ones(root, named)
+
+
+def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:
+    """Whether other ranks than those that failed lost or awaited them: then a failure that usually meets all met only some."""
+    victims = {r for h in pool if h.tells in (WAITED, LOST_PEER) for r in h.ranks}
+    return bool(root.ranks) and bool(victims - set(root.ranks))
 
 
 def _copies(facts: Facts, root: Hypothesis) -> int:
@@ -410,7 +441,7 @@ def _reasons(facts: Facts, choice: Choice, pool: list[Hypothesis], collectives: 
     if first_timeout is not None and root.kind == "finding" and root.tells != WAITED and not _is_after(facts, root, first_timeout):
         out.append("it came before the first rank gave up waiting")
     if choice.ranks:
-        exits = [e for e in facts.launchers.own_failures() if e.rank in choice.ranks]
+        exits = [e for e in facts.own_failures() if e.rank in choice.ranks]
         if exits:
             e = exits[0]
             out.append(f"the launcher saw rank {e.rank} end by itself" + (f" with exit code {e.code}" if e.code is not None else ""))

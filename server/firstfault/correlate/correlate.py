@@ -34,7 +34,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     collectives = read_collectives(reading, ranks)
     progress = read_progress(reading, ranks)
     structures = [read_structure(f.lines) for f in files]
-    attempts = [read_attempts(f) for f in files]
+    attempts = [read_attempts(f, progress) for f in files]
     facts = Facts(reading, library, structures, launchers, ranks, progress, attempts, host_skew_s(progress, ranks))
     usable, recovered = usable_findings(facts)
     training = about_training(files)

@@ -14,7 +14,7 @@ from ..knowledge.page import Page
 from ..model import Finding, Line, Role
 from ..read.blocks import Structure, key_of
 from .attempts import Attempt
-from .launchers import Launchers
+from .launchers import Exit, Launchers
 from .progress import ProgressFacts
 from .ranks import Ranks
 from .reading import FileReading, Reading
@@ -37,6 +37,12 @@ class Facts:
     progress: ProgressFacts
     attempts: list[list[Attempt]]
     skew_s: dict[str, float] = field(default_factory=dict)
+    judged: list[int] = field(default_factory=list)
+
+    def own_failures(self) -> list[Exit]:
+        """Exits of processes that nobody stopped, in the attempts that are judged."""
+        judged = self.judged
+        return [e for e in self.launchers.own_failures() if not judged or self.attempt_of(e.line) == judged[e.line.file]]
 
     def speaking_ranks(self) -> set[int]:
         """The ranks that printed anything that was kept."""
@@ -151,7 +157,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     """(findings that may be blamed, findings that the job got past): context, quotes of code and shutdown noise are in neither."""
     usable: list[Finding] = []
     recovered: list[Finding] = []
-    judged = _judged_attempts(facts)
+    judged = facts.judged = _judged_attempts(facts)
     for f in facts.reading.files:
         structure = facts.structures[f.index]
         for finding in f.findings:
@@ -179,7 +185,7 @@ _APART_LINES = 12
 
 def _caught_again_and_again(facts: Facts, usable: Sequence[Finding]) -> set[int]:
     """Exceptions of a kind that one job printed many times, far apart, while no process ended: it catches them."""
-    if facts.launchers.own_failures():
+    if facts.own_failures():
         return set()
     kinds: dict[tuple[int, str, str], list[Finding]] = {}
     for f in usable:
@@ -218,7 +224,7 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     later = facts.progress.after(finding.line, rank)
     same_rank = any(s.rank is not None and s.rank == rank for s in later)
     # Where the launcher saw this rank fail, a step or two behind the error may only be output that was buffered longer.
-    failed = rank is not None and any(e.rank == rank for e in facts.launchers.own_failures())
+    failed = rank is not None and any(e.rank == rank for e in facts.own_failures())
     if len(later) >= (STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
@@ -231,7 +237,7 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
 
 def _after_normal_exit(facts: Facts, finding: Finding) -> bool:
     """Whether a page tagged `normal-exit` fired before, and no process failed: connections then end because the job did."""
-    return not facts.launchers.own_failures() and any(
+    return not facts.own_failures() and any(
         f.line.file == finding.line.file and f.line.number < finding.line.number and facts.library.page(f.failure).tells == NORMAL_EXIT
         for f in facts.reading.files[finding.line.file].findings
     )

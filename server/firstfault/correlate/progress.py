@@ -208,13 +208,13 @@ def find_stall(facts: ProgressFacts, samples: Sequence[Line]) -> tuple[Step, Lin
     end = later[-1]
     gap = (end.time_s or 0.0) - (start or 0.0)
     seconds = [s.seconds for s in facts.steps if s.seconds]
-    usual = statistics.median(seconds) if seconds else _usual_gap(facts)
+    usual = statistics.median(seconds) if seconds else usual_gap_s(facts)
     if gap < STALL_S or (usual is not None and gap < STALL_STEPS * usual):
         return None
     return last, end, gap
 
 
-def _usual_gap(facts: ProgressFacts) -> float | None:
+def usual_gap_s(facts: ProgressFacts) -> float | None:
     times = [s.line.time_s for s in facts.steps if s.line.time_s is not None and not s.bar]
     gaps = [b - a for a, b in zip(times, times[1:], strict=False) if b > a]
     return statistics.median(gaps) if gaps else None

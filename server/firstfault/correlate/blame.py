@@ -302,7 +302,9 @@ def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: 
     told = {r for f in root.findings if any(f.captures.get(k) for k in ("rank", "ranks")) for r in facts.ranks_of(f) or ()}
     if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not _others_came_further(pool, root):
         return (0,) if world == 1 else ()
-    own = [e for e in facts.own_failures() if e.rank is not None]
+    places = {f.line.file for f in root.findings}
+    own = [e for e in facts.own_failures() if e.rank is not None and e.line.file in places]
+    own = own or [e for e in facts.own_failures() if e.rank is not None]
     failing = {e.rank for e in own if e.rank is not None}
     if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
         named |= failing
@@ -320,8 +322,11 @@ def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: 
 
 def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:
     """Whether other ranks than those that failed lost or awaited them: then a failure that usually meets all met only some."""
-    victims = {r for h in pool if h.tells in (WAITED, LOST_PEER) for r in h.ranks}
-    return bool(root.ranks) and bool(victims - set(root.ranks))
+    others = [h for h in pool if h.tells in (WAITED, LOST_PEER)]
+    victims = {r for h in others for r in h.ranks}
+    mine = {f.line.file for f in root.findings}
+    elsewhere = {f.line.file for h in others for f in h.findings} - mine
+    return (bool(root.ranks) and bool(victims - set(root.ranks))) or bool(elsewhere)
 
 
 def _copies(facts: Facts, root: Hypothesis) -> int:

@@ -218,7 +218,7 @@ def _explained(pool: list[Hypothesis]) -> dict[int, set[str]]:
 def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[int, set[str]], waited_until: Line | None) -> int:
     """How near to the root a hypothesis can be: small is near."""
     late = waited_until is not None and h.kind == "finding" and h.tells != WAITED and _is_after(facts, h, waited_until)
-    early = waited_until is not None and not late and h.first_time(facts) is not None
+    early = waited_until is not None and _is_before(facts, h, waited_until)
     if h.kind in ("behind", "diverged", "left"):
         return 20
     if h.kind == "split":
@@ -236,6 +236,9 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base = 22 if late else 10
         elif h.strength == "probable":
             base = 42 if late else 30
+            if h.page.scope == "job" and not early and any(o.tells == WAITED and o.strength == "direct" for o in pool):
+                # Whoever ended the job from outside did so after ranks had waited for a whole timeout.
+                base = 46
         else:
             base = 55
         return base
@@ -274,6 +277,12 @@ def _is_after(facts: Facts, h: Hypothesis, other: Line) -> bool:
     return line.file == other.file and line.number > other.number
 
 
+def _is_before(facts: Facts, h: Hypothesis, other: Line) -> bool:
+    """Whether a hypothesis began before a line, by comparable times only."""
+    mine, theirs = h.first_time(facts), facts.time_of(other)
+    return mine is not None and theirs is not None and mine[1] == theirs[1] and mine[0] <= theirs[0]
+
+
 def _when(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> tuple[float, int, int]:
     """Sorts by time where every hypothesis of the pool has one, else by place."""
     first = h.first()
@@ -305,7 +314,11 @@ def _ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: 
     places = {f.line.file for f in root.findings}
     own = [e for e in facts.own_failures() if e.rank is not None and e.line.file in places]
     own = own or [e for e in facts.own_failures() if e.rank is not None]
-    failing = {e.rank for e in own if e.rank is not None}
+    victims = {r for h in pool if h is not root and h.tells in (WAITED, LOST_PEER) for r in h.ranks}
+    failing = {e.rank for e in own if e.rank is not None} - (victims if root.nobody and not named else set())
+    if not named and not failing and root.nobody and victims and (absent := _absent(facts, pool, collectives, any_report=True)):
+        # Whoever printed it is none of those that signed another failure.
+        return absent[0]
     if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
         named |= failing
     if not named and root.nobody:

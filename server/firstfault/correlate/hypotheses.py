@@ -51,8 +51,8 @@ class Facts:
 
     def chain_of(self, finding: Finding) -> tuple[int, int] | None:
         """The chain of exceptions a finding stands in, as (file, chain)."""
-        raised = self.structures[finding.line.file].raised.get(key_of(finding.line))
-        return (finding.line.file, raised.chain) if raised else None
+        chain = self.structures[finding.line.file].chain_at.get(key_of(finding.line))
+        return None if chain is None else (finding.line.file, chain)
 
     def host_of(self, line: Line) -> str | None:
         """The host that printed a line, as far as it is known."""

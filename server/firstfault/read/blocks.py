@@ -65,6 +65,7 @@ class Structure:
     quoted_pid: dict[int, int] = field(default_factory=dict)
     spawn_index: dict[int, int] = field(default_factory=dict)
     ignored: set[int] = field(default_factory=set)
+    chain_at: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 def key_of(line: Line) -> tuple[int, int]:
@@ -126,6 +127,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
             stream.indent = len(text) - len(text.lstrip())
             stream.in_frame = True
+            out.chain_at[key_of(line)] = stream.chain
         elif stream.in_frame or stream.frames:
             indent = len(text) - len(text.lstrip())
             if stream.in_frame and indent > stream.indent and not _looks_raised(text):
@@ -134,6 +136,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 out.raised[key_of(line)] = Raised(
                     line, stream.first or line, stream.frames, stream.chain, stream.position, stream.ignored
                 )  # fmt: skip
+                out.chain_at[key_of(line)] = stream.chain
                 if stream.ignored:
                     out.ignored.add(line.number)
                 stream.frames, stream.in_frame, stream.linked = [], False, False

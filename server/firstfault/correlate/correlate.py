@@ -6,14 +6,14 @@ import re
 from pathlib import PurePath
 
 from ..knowledge.library import Library
-from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Line, Progress, Report, Role, TimelineEntry
+from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Line, Progress, Report, Role, TimelineEntry, Unexplained
 from ..read.blocks import read_structure
 from ..read.clock import write_time
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
 from .hypotheses import ANY_EXCEPTION, Facts, about_training, gather, is_excerpt, usable_findings
-from .incident import build_incident
+from .incident import LONGEST_TEXT, build_incident
 from .launchers import read_launchers
 from .progress import read_progress
 from .ranks import read_ranks
@@ -54,6 +54,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
         inputs=tuple(_input(facts, f) for f in files),
         job=_job(facts, choice),
         incidents=tuple(incidents),
+        unexplained=tuple(_unexplained(facts)),
         limits=tuple(_limits(facts)),
         timeline=tuple(_timeline(facts, choice)),
     )
@@ -123,6 +124,26 @@ def _job(facts: Facts, choice: Choice | None) -> Job:
         shown = Progress(last.step, when, facts.reading.files[line.file].name, line.number)
     outcome = "failed" if choice is not None else "finished" if facts.progress.finished else "running" if facts.progress.steps else "unknown"
     return Job(facts.ranks.world_size, launcher, frameworks, outcome, shown)
+
+
+_LOUD = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|fatal error|panic)\b|\berror: ")
+MOST_UNEXPLAINED = 20
+
+
+def _unexplained(facts: Facts) -> list[Unexplained]:
+    """Lines that call themselves errors and that no page knows, in the attempts that are judged; a kind of line once."""
+    out: list[Unexplained] = []
+    kinds: set[str] = set()
+    for f in facts.reading.files:
+        known = {x.line.number for x in f.findings} | {number for number, _ in facts.structures[f.index].code}
+        for line in f.samples:
+            if line.number in known or not _LOUD.search(line.text[:400]) or facts.attempt_of(line) != facts.judged[f.index]:
+                continue
+            kind = re.sub(r"\d+", "#", line.text[:120])
+            if kind not in kinds:
+                kinds.add(kind)
+                out.append(Unexplained(f.name, line.number, line.raw[:LONGEST_TEXT]))
+    return out[:MOST_UNEXPLAINED]
 
 
 def _limits(facts: Facts) -> list[str]:

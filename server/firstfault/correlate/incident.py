@@ -104,6 +104,9 @@ def _values(facts: Facts, choice: Choice, initiating: Initiating) -> dict[str, s
         s = choice.suspicion
         values["op"] = s.op + (f" {s.seq}" if s.seq is not None else "") + (f" of {s.group}" if s.group and not s.group.isdigit() else "")
     values["rank"] = who(choice.ranks)
+    pids = sorted(pid for pid, rank in facts.ranks.by_pid.items() if choice.ranks and rank == choice.ranks[0])
+    if pids:
+        values.setdefault("pid", str(pids[-1]))
     if initiating.hosts:
         values["host"] = " and ".join(initiating.hosts[:3])
     return values
@@ -131,8 +134,13 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
         out.append(Evidence(facts.reading.files[line.file].name, line.number, first, last, line.raw[:LONGEST_TEXT], role, says))
 
     if root.kind != "finding":
+        spans = {(f.line.file, f.line.number): f for f in reversed(facts.reading.files[root.lines[0].file].findings)}
         for line in root.lines[:MOST_EVIDENCE]:
-            add(line, 0, len(line.text), "initiating", root.reasons[0] if root.reasons else root.page.title)
+            span = spans.get((line.file, line.number))
+            start, end = (span.start, span.end) if span and span.line.text == line.text else (0, len(line.text))
+            add(line, start, end, "initiating", _says(facts, choice, line))
+        for line in _last_words(facts, choice.ranks or ()):
+            add(line, 0, len(line.text), "corroborating", f"the last sign of rank {facts.ranks.of_line(line)}")
     else:
         for f in _best_lines(facts, choice):
             ranks = facts.ranks_of(f)
@@ -145,6 +153,26 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
         if f.failure == root.failure and f.strength == "context" and len(out) < 8:
             add(f.line, f.start, f.end, "context", "says more about it")
     return tuple(out)
+
+
+def _says(facts: Facts, choice: Choice, line: Line) -> str:
+    """What a line says for a hypothesis that several lines show together."""
+    root = choice.root
+    rank = facts.ranks.of_line(line)
+    if root.kind == "absent" and rank is not None:
+        return f"rank {rank} gave up waiting"
+    return root.reasons[0] if root.reasons else root.page.title
+
+
+def _last_words(facts: Facts, ranks: Sequence[int]) -> list[Line]:
+    """The last line that each of a few ranks printed."""
+    out: list[Line] = []
+    for rank in ranks[:2]:
+        own = [x for f in facts.reading.files for x in f.samples if facts.ranks.of_line(x) == rank]
+        if own:
+            dated = [x for x in own if x.time_s is not None and not x.time_of_day]
+            out.append(max(dated, key=lambda x: (x.time_s or 0.0, x.file, x.number)) if dated else own[-1])
+    return out
 
 
 def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:

@@ -109,11 +109,12 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
     def one(m: re.Match[str]) -> str:
         name, fallback = m[1], m[2]
-        if values.get(name):
-            return values[name]
-        if fallback is not None:
-            return fallback
-        return {"rank": "one rank", "host": "its host", "pid": "PID"}.get(name, m[0])
+        text = values.get(name) or fallback
+        if text is None:
+            text = {"rank": "One rank", "host": "its host", "pid": "PID"}.get(name, m[0])
+        # `Rank 3` opens a sentence, `rank 3` stands inside one.
+        inside = template[: m.start()].rstrip(" *`\"(")
+        return text[0].lower() + text[1:] if name == "rank" and inside and inside[-1] not in ".!?:\n" else text
 
     return PLACEHOLDER.sub(one, template)
 

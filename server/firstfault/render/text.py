@@ -51,7 +51,7 @@ def _incident(i: Incident, console: Console) -> None:
     for e in i.evidence:
         style = "red" if e.role == "initiating" else "dim"
         console.print(Text.assemble((f"  {e.file}:{e.line}  ", "cyan"), (e.says, style)))
-        console.print(Text("    " + " ".join(e.text.split())[:220]), overflow="ellipsis", no_wrap=True)
+        console.print(Text("    " + _around(e.text, e.column, console.width - 6)), overflow="ellipsis", no_wrap=True)
     if i.reasons:
         _title(console, "Why first")
         for r in i.reasons:
@@ -79,6 +79,13 @@ def _incident(i: Incident, console: Console) -> None:
             console.print(Text(f"    expect: {v.expect}"))
     console.print(Text(f"  firstfault explain {i.failure}", style="dim"))
     console.print()
+
+
+def _around(text: str, column: int, width: int) -> str:
+    """What fits of a line, from a little before the column that matters."""
+    start = column - 1 - width // 4 if len(text) > width and column > width // 2 else 0
+    shown = " ".join(text[max(start, 0) : max(start, 0) + width * 2].split())
+    return ("…" if start > 0 else "") + shown
 
 
 def _title(console: Console, text: str) -> None:

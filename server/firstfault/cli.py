@@ -157,7 +157,9 @@ def _new(args: argparse.Namespace) -> int:
 
     source, _, number = args.source.rpartition(":")
     if not number.isdigit() or not source:
-        raise InputError("--from needs a log and a line", reason=f"{args.source!r} has no line number", help="e.g. --from slurm-81.out:1103")
+        raise InputError(
+            "--from needs a log and a line", reason=f"{args.source!r} has no line number", help="e.g. --from slurm-81.out:1103"
+        )
     try:
         lines = Path(source).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError as error:

@@ -36,10 +36,12 @@ NEEDLES = {
 }
 
 _START = re.compile(
-    r"(?:^|\$ |\+ )(?:\S+=\S+ )*(?:\S*/)?(?:torchrun|deepspeed|accelerate launch|srun|mpirun|mpiexec|python3? -m torch\.distributed\.(?:run|launch))\s"
+    r"(?:^|\$ |\+ )(?:\S+=\S+ )*(?:\S*/)?"
+    r"(?:torchrun|deepspeed|accelerate launch|srun|mpirun|mpiexec|python3? -m torch\.distributed\.(?:run|launch))\s"
     r"|Rank of current process: 0\. World size"
     r"|[Rr]estarting worker group"
-    r"|(?i:\b(?:===+|---+|\*\*\*+|\[)?\s*(?:starting |restart(?:ing)? )?attempt[ =:#]+\d+)\b(?!.*\b(?:done|failed|rc=|exit|after|of \d+ failed))"
+    r"|(?i:\b(?:===+|---+|\*\*\*+|\[)?\s*(?:starting |restart(?:ing)? )?attempt[ =:#]+\d+)\b"
+    r"(?!.*\b(?:done|failed|rc=|exit|after|of \d+ failed))"
     r"|Beginning trial \d+ of"
     r"|\[runner\.py:\d+:main\] cmd = "
 )
@@ -73,7 +75,11 @@ def read_attempts(file: FileReading, progress: ProgressFacts) -> list[Attempt]:
             pending_end = line
             continue
         if _START.search(text):
-            recent = starts and line.number - starts[-1].number <= _TOGETHER_LINES and (pending_end is None or pending_end.number < starts[-1].number)
+            recent = (
+                starts
+                and line.number - starts[-1].number <= _TOGETHER_LINES
+                and (pending_end is None or pending_end.number < starts[-1].number)
+            )
             if not recent:
                 starts.append(line)
     numbers = [line.number for line in starts]

@@ -24,7 +24,9 @@ NEEDLES = {
 }
 
 # WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds
-_WORK = re.compile(r"Work\w{0,8}\((?:PG ID=\d+, )?SeqNum=(\d+), ?OpType=(\w+)(?:, ?NumelIn=(\d+), ?NumelOut=(\d+))?(?:, ?Timeout\(ms\)=(\d+))?")
+_WORK = re.compile(
+    r"Work\w{0,8}\((?:PG ID=\d+, )?SeqNum=(\d+), ?OpType=(\w+)(?:, ?NumelIn=(\d+), ?NumelOut=(\d+))?(?:, ?Timeout\(ms\)=(\d+))?"
+)
 # Before torch 2.0: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1806986 milliseconds
 _OLD_WORK = re.compile(r"WorkNCCL\((?:SeqNum=(\d+), ?)?OpType=(\w+)(?:, ?TensorShape=\[([\d, ]*)\])?, ?Timeout\(ms\)=(\d+)\)")
 _RAN = re.compile(r"ran for (\d+) (?:milliseconds|ms)")
@@ -197,12 +199,9 @@ def _behind(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> 
         return None
     stuck, _ = Counter(seqs).most_common(1)[0]
     waiting = {w.rank for w in waits}
-    behind = [
-        s for s in state.statuses
-        if s.rank not in waiting and (s.group == group or not s.group or not group) and (s.enqueued < stuck and s.enqueued <= s.completed + 0)
-    ]  # fmt: skip
-    if not behind:
-        behind = [s for s in state.statuses if s.rank not in waiting and s.group == group and 0 <= s.enqueued < stuck]
+    others = [s for s in state.statuses if s.rank not in waiting and s.enqueued < stuck]
+    behind = [s for s in others if s.enqueued <= s.completed and (s.group == group or not s.group or not group)]
+    behind = behind or [s for s in others if s.group == group and s.enqueued >= 0]
     if not behind:
         return None
     op = next((w.op for w in waits if w.seq == stuck), "")
@@ -221,7 +220,15 @@ def _first(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> S
     members = {w.rank for w in waits}
     everyone = ranks.world_size is not None and len(members) >= ranks.world_size
     if completed and max(completed) <= 0 and (everyone or len(members) >= 2):
-        return Suspicion("first", (), tuple(w.line for w in waits), "the first collective of the group never completed on any rank", waits[0].op, 1, group)
+        return Suspicion(
+            "first",
+            (),
+            tuple(w.line for w in waits),
+            "the first collective of the group never completed on any rank",
+            waits[0].op,
+            1,
+            group,
+        )
     return None
 
 

@@ -122,7 +122,9 @@ def _job(facts: Facts, choice: Choice | None) -> Job:
         line = last.line
         when = None if line.time_s is None else write_time(line.time_s, line.time_of_day)
         shown = Progress(last.step, when, facts.reading.files[line.file].name, line.number)
-    outcome = "failed" if choice is not None else "finished" if facts.progress.finished else "running" if facts.progress.steps else "unknown"
+    outcome = (
+        "failed" if choice is not None else "finished" if facts.progress.finished else "running" if facts.progress.steps else "unknown"
+    )
     return Job(facts.ranks.world_size, launcher, frameworks, outcome, shown)
 
 
@@ -157,7 +159,9 @@ def _limits(facts: Facts) -> list[str]:
             out.append(f"rank {write_ranks(silent)}: no log was given")
     ahead = sorted(facts.skew_s.items(), key=lambda pair: (pair[1], pair[0]))
     if ahead and ahead[-1][1] - ahead[0][1] >= WORTH_TELLING_S:
-        out.append(f"clocks of {ahead[0][0]} and {ahead[-1][0]} differ by {ahead[-1][1] - ahead[0][1]:.1f} s; times are compared as if they agreed")
+        out.append(
+            f"clocks of {ahead[0][0]} and {ahead[-1][0]} differ by {ahead[-1][1] - ahead[0][1]:.1f} s; times are compared as if they agreed"
+        )
     for f in facts.reading.files:
         if f.repeated:
             out.append(f"{f.name}: {f.repeated} lines that repeat others were counted, not kept")

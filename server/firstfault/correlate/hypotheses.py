@@ -208,7 +208,9 @@ def _judged_attempts(facts: Facts) -> list[int]:
         attempts = facts.attempts[f.index]
         chosen = attempts[-1].index
         for a in reversed(attempts):
-            inside = [x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"]
+            inside = [
+                x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"
+            ]
             alive = any(a.first <= s.line.number <= a.last for s in facts.progress.steps if s.line.file == f.index and not s.bar)
             if inside or alive or a.last - a.first > 400:
                 chosen = a.index

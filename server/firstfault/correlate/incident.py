@@ -24,7 +24,8 @@ def build_incident(facts: Facts, choice: Choice, number: int, severity: str | No
     evidence = _evidence(facts, choice)
     collateral = _collateral(facts, choice, initiating)
     missing = tuple(
-        MissingFact(fill(m.fact, values), fill(m.command, values), tuple(d for d in m.decides if d in facts.library.pages)) for m in page.missing
+        MissingFact(fill(m.fact, values), fill(m.command, values), tuple(d for d in m.decides if d in facts.library.pages))
+        for m in page.missing
     )
     if choice.verdict is Verdict.ESTABLISHED:
         missing = missing[:1]
@@ -186,7 +187,16 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
         by_rank.setdefault(facts.ranks_of(f), []).append(f)
     picked: list[Finding] = []
     for findings in by_rank.values():
-        findings.sort(key=lambda f: (order[f.strength], _chain_position(facts, f), not f.captures, f.line.origin.rank is None, f.line.file, f.line.number))
+        findings.sort(
+            key=lambda f: (
+                order[f.strength],
+                _chain_position(facts, f),
+                not f.captures,
+                f.line.origin.rank is None,
+                f.line.file,
+                f.line.number,
+            )
+        )
         picked.append(findings[0])
         if len(by_rank) == 1 and None in by_rank and choice.root.role is Role.INITIATING:
             # Nobody signed it: the same words again may be another rank's.

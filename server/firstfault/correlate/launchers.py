@@ -140,14 +140,23 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:
                 facts.ended_from_outside = line
-    facts.exits = [e for e in facts.exits if e.rank is not None or e.local_rank is not None or e.spawn_index is not None or e.tasks or e.said]
+    facts.exits = [
+        e for e in facts.exits if e.rank is not None or e.local_rank is not None or e.spawn_index is not None or e.tasks or e.said
+    ]
     return facts
 
 
 def _srun_code(said: str) -> int | None:
     if m := re.search(r"exit code (\d+)", said):
         return int(m[1])
-    for word, code in (("Killed", -9), ("Terminated", -15), ("Segmentation", -11), ("Aborted", -6), ("Bus error", -7), ("Out Of Memory", -9)):
+    for word, code in (
+        ("Killed", -9),
+        ("Terminated", -15),
+        ("Segmentation", -11),
+        ("Aborted", -6),
+        ("Bus error", -7),
+        ("Out Of Memory", -9),
+    ):
         if word in said:
             return code
     return None

@@ -41,7 +41,8 @@ _LOGGED_LOSS = re.compile(r"\{'(?:train_)?loss': ")
 _ANNOUNCED = re.compile(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
 _QUICK = re.compile(r"(?i)step|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = re.compile(
-    r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
+    r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
+    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
 )
 
 

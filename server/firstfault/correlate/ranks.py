@@ -13,7 +13,17 @@ from ..model import Finding, Line
 from .launchers import Launchers
 from .reading import Reading
 
-NEEDLES = {" nranks ": 0, "Rank of current process": 0, "world_size": 0, "World size": 0, "WORLD_SIZE": 0, "world size": 0, "num_processes": 0, "nproc": 0, "nnodes": 0}
+NEEDLES = {
+    " nranks ": 0,
+    "Rank of current process": 0,
+    "world_size": 0,
+    "World size": 0,
+    "WORLD_SIZE": 0,
+    "world size": 0,
+    "num_processes": 0,
+    "nproc": 0,
+    "nnodes": 0,
+}
 
 # comm 0x7f rank 12 nranks 16 cudaDev 12 nvmlDev 12 busId e0000 commId 0x1 - Init COMPLETE
 _COMM = re.compile(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?")
@@ -61,7 +71,11 @@ class Ranks:
             known = self.by_device.get((o.host, o.device))
             if known is not None:
                 return known
-        if o.label and (m := re.search(r"(?:_|\b)(?:TP|DP|rank)_?(\d+)\Z", o.label)) and re.fullmatch(r"(?:Worker_)?(?:TP|DP)_?\d+", o.label):
+        if (
+            o.label
+            and (m := re.search(r"(?:_|\b)(?:TP|DP|rank)_?(\d+)\Z", o.label))
+            and re.fullmatch(r"(?:Worker_)?(?:TP|DP)_?\d+", o.label)
+        ):
             return int(m[1]) if self.one_node else None
         return self.named.get(line.file)
 

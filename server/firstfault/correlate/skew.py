@@ -31,7 +31,9 @@ def host_skew_s(progress: ProgressFacts, ranks: Ranks) -> dict[str, float]:
     reference = hosts[0]
     out = {reference: 0.0}
     for host in hosts[1:]:
-        apart = [statistics.median(at[host]) - statistics.median(at[reference]) for at in by_step.values() if host in at and reference in at]
+        apart = [
+            statistics.median(at[host]) - statistics.median(at[reference]) for at in by_step.values() if host in at and reference in at
+        ]
         if len(apart) >= FEWEST_STEPS:
             out[host] = statistics.median(apart)
     return out if len(out) > 1 else {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -113,7 +114,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         if text is None:
             text = {"rank": "One rank", "host": "its host", "pid": "PID"}.get(name, m[0])
         # `Rank 3` opens a sentence, `rank 3` stands inside one.
-        inside = template[: m.start()].rstrip(" *`\"(")
+        inside = template[: m.start()].rstrip(' *`"(')
         return text[0].lower() + text[1:] if name == "rank" and inside and inside[-1] not in ".!?:\n" else text
 
     return PLACEHOLDER.sub(one, template)
@@ -184,9 +185,9 @@ def _front_matter(text: str, path: str) -> tuple[dict[str, Any], list[str], int]
     if lines[0].strip() != "+++" or "+++" not in (line.strip() for line in lines[1:]):
         raise PageError("the front matter is missing", reason="a page begins with TOML between two +++ lines", where=f"{path}:1")
     end = next(i for i, line in enumerate(lines[1:], 1) if line.strip() == "+++")
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:
+    else:
         import tomli as tomllib
     try:
         meta = tomllib.loads("\n".join(lines[1:end]))

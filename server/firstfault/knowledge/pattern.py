@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+_engine: Any
 try:
     import regex as _engine
 
     HAS_TIMEOUT = True
 except ImportError:  # a Python newer than the bundled binaries
-    _engine = re  # type: ignore[assignment]
+    _engine = re
     HAS_TIMEOUT = False
 
 TIMEOUT_S = 0.25

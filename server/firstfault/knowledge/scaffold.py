@@ -80,7 +80,15 @@ def _pattern(text: str) -> str:
     for m in _VARIABLE.finditer(text):
         out.append(re.escape(text[at : m.start()]).replace("\\ ", " "))
         found = m[0]
-        out.append("0x[0-9a-f]+" if found.startswith("0x") else r"\d+(?:\.\d+)*" if found[0].isdigit() else r"\S+" if found[0] == "/" else f"{found[0]}[^{found[0]}]*{found[0]}")
+        out.append(
+            "0x[0-9a-f]+"
+            if found.startswith("0x")
+            else r"\d+(?:\.\d+)*"
+            if found[0].isdigit()
+            else r"\S+"
+            if found[0] == "/"
+            else f"{found[0]}[^{found[0]}]*{found[0]}"
+        )
         at = m.end()
     out.append(re.escape(text[at:]).replace("\\ ", " "))
     return "".join(out)

@@ -16,7 +16,18 @@ from .page import Page
 _WORD = re.compile(r"[a-z0-9_]{2,}")
 _STOP = frozenset("the of and or to in is it on at an as by for from with that this not are be was one all others other my our but".split())
 _WEIGHTS = (("id", 4.0), ("title", 4.0), ("tags", 3.0), ("quick", 2.0), ("seen", 2.0), ("rest", 1.0))
-_SAME = {"stuck": "hang", "hung": "hang", "hanging": "hang", "freeze": "hang", "frozen": "hang", "idle": "idl", "oom": "memory", "mem": "memory", "slow": "slow", "%": ""}
+_SAME = {
+    "stuck": "hang",
+    "hung": "hang",
+    "hanging": "hang",
+    "freeze": "hang",
+    "frozen": "hang",
+    "idle": "idl",
+    "oom": "memory",
+    "mem": "memory",
+    "slow": "slow",
+    "%": "",
+}
 
 
 def search_pages(library: Library, words: str, most: int = 8) -> list[tuple[float, Page]]:
@@ -44,7 +55,14 @@ def search_pages(library: Library, words: str, most: int = 8) -> list[tuple[floa
 def _weighted(page: Page) -> Counter[str]:
     seen = page.sections.get("What you see", "")
     rest = " ".join(page.sections.get(n, "") for n in ("Why it happens", "Confirm", "From one GPU to a thousand"))
-    texts = {"id": page.id.replace("-", " "), "title": page.title, "tags": " ".join(page.tags), "quick": page.quick_answer, "seen": seen, "rest": rest}
+    texts = {
+        "id": page.id.replace("-", " "),
+        "title": page.title,
+        "tags": " ".join(page.tags),
+        "quick": page.quick_answer,
+        "seen": seen,
+        "rest": rest,
+    }
     out: Counter[str] = Counter()
     for name, weight in _WEIGHTS:
         for stem in _stems([texts[name]]):

@@ -30,7 +30,6 @@ LOOK_EVERY_S = 0.5
 REST_FACTOR = 3.0
 STALL_FACTOR = 10.0
 SHORTEST_STALL_S = 60.0
-STALL_PAGE = "silent-hang"
 
 Publish = Callable[[Analysis, Mapping[str, Analysis]], None]
 
@@ -128,7 +127,8 @@ class Watch:
         if silent_s is None:
             return
         self._stall_told = True
-        page = self._session.page(STALL_PAGE)
+        library = self._session.library()
+        page = library.shown_by("stall") if library else None
         commands = [{"title": m.fact, "command": m.command} for m in page.missing] if page else []
         self._tell("stalled", f"no progress for {_duration(silent_s)} after step {self.pace.step}", commands)
 

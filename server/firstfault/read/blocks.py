@@ -31,7 +31,10 @@ _SPAWN = re.compile(r"-- Process (\d+) terminated with the following error")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
 _RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:[\w]+\.)*[A-Z]\w*(?::|\Z| *:)")
-_CODE_START = re.compile(r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|if |elif |for |while |with |try:|except |import |from \w+ import)")
+_CODE_START = re.compile(
+    r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
+    r"if |elif |for |while |with |try:|except |import |from \w+ import)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,18 +42,21 @@ def make_line(raw: str, file: int, number: int, first_column: int = 0, whole: st
 
 def complete_times(lines: Sequence[Line]) -> list[Line]:
     """The lines with times without a year or a date completed from the nearest line before (else the first) that has both."""
-    anchor = next((x.time_s for x in lines if x.time_s is not None and not x.time_of_day and not is_yearless(x.time_s, False)), None)
-    if anchor is None:
+    whole = (x.time_s for x in lines if x.time_s is not None and not x.time_of_day and not is_yearless(x.time_s, False))
+    first = next(whole, None)
+    if first is None:
         return list(lines)
+    anchor: float = first
     out: list[Line] = []
     for line in lines:
-        if line.time_s is not None:
+        time_s = line.time_s
+        if time_s is not None:
             if line.time_of_day:
-                line = replace(line, time_s=with_date(line.time_s, anchor), time_of_day=False)
-            elif is_yearless(line.time_s, False):
-                line = replace(line, time_s=with_year(line.time_s, anchor))
+                line = replace(line, time_s=with_date(time_s, anchor), time_of_day=False)
+            elif is_yearless(time_s, False):
+                line = replace(line, time_s=with_year(time_s, anchor))
             else:
-                anchor = line.time_s
+                anchor = time_s
         out.append(line)
     return out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ def families() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def family_data() -> list[dict[str, Any]]:
     """The families with their samples, as prefixes.toml has them."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:
+    else:
         import tomli as tomllib
     text = Path(__file__).with_name("prefixes.toml").read_text(encoding="utf-8")
     data: list[dict[str, Any]] = tomllib.loads(text)["family"]

@@ -1,0 +1,158 @@
+"""Hypotheses that no single line shows: a rank that is behind, absent, late or odd, a job that stands still.
+
+Reads facts that other modules worked out and asks the pages which failure a sign shows; chooses nothing.
+"""
+
+from __future__ import annotations
+
+from ..model import Line, Role
+from .collectives import Collectives, Suspicion
+from .communicators import split_communicator
+from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis
+from .progress import find_stall, lagging_ranks, slow_ranks, usual_gap_s
+from .ranks import write_ranks
+from .stacks import odd_stacks, read_stacks
+
+CANCEL_STALL_S = 20.0
+CANCEL_STALL_STEPS = 50
+
+
+def without_errors(facts: Facts) -> Hypothesis | None:
+    """What progress alone shows where no line is an error: a rank far slower than its peers, or a job that stands still."""
+    slow = slow_ranks(facts.progress)
+    if slow is not None:
+        ranks, ratio, slow_lines = slow
+        reason = f"its steps take {ratio:.1f} times as long as the median of its peers"
+        if root := _shown(facts, "slow", ranks, tuple(slow_lines), "probable", reason):
+            return root
+    stall = find_stall(facts.progress, [x for f in facts.reading.files for x in f.samples])
+    if stall is not None:
+        last, end, gap_s = stall
+        reason = f"no step was printed in the last {gap_s / 60:.0f} minutes, while other lines went on"
+        if root := _shown(facts, "stall", None, (last.line, end), "symptom", reason):
+            return root
+    return None
+
+
+def ended_while_standing_still(facts: Facts, root: Hypothesis) -> Hypothesis | None:
+    """A job that somebody ended from outside after it had stood still: then the standstill came first, and the end was the reaction."""
+    if root.kind != "finding" or root.page.scope != "job" or root.role is not Role.INITIATING or root.strength != "probable":
+        return None
+    last = facts.progress.last()
+    ended = root.first_time(facts)
+    usual = usual_gap_s(facts.progress)
+    if last is None or ended is None or ended[1] or last.line.time_s is None or last.line.time_of_day or usual is None:
+        return None
+    gap_s = ended[0] - last.line.time_s
+    if gap_s < CANCEL_STALL_S or gap_s < CANCEL_STALL_STEPS * usual:
+        return None
+    lagging = lagging_ranks(facts.progress)
+    reason = f"no step was printed in the {gap_s:.0f} s before the job was ended from outside, where a step took {usual:.2g} s"
+    lines = tuple(lagging[2]) if lagging else (last.line,)
+    return _shown(facts, "stall", lagging[0] if lagging else None, lines, "symptom", reason)
+
+
+def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, suspicion: Suspicion | None) -> list[Hypothesis]:
+    """Hypotheses that no single line shows: a rank behind, diverged, late or absent."""
+    out: list[Hypothesis | None] = []
+    if suspicion and suspicion.kind in ("behind", "diverged", "late"):
+        strength = "probable" if suspicion.kind == "late" else "direct"
+        out.append(_shown(facts, suspicion.kind, suspicion.ranks, suspicion.lines, strength, suspicion.reason))
+    elif left := _left_early(facts, hypotheses):
+        ranks, lines = left
+        reason = f"rank {write_ranks(ranks)} ended its training while the others went on to the next collective"
+        out.append(_shown(facts, "left", ranks, lines, "direct", reason))
+    elif not (suspicion and suspicion.kind == "first") and (absent := absent_ranks(facts, hypotheses, collectives)):
+        ranks, lines = absent
+        verb = "reports" if len(ranks) == 1 else "report"
+        reason = f"rank {write_ranks(ranks)} {verb} no timeout although every other rank does"
+        out.append(_shown(facts, "absent", ranks, lines, "probable", reason))
+    if counts := _uneven_counts(facts, hypotheses):
+        ranks, lines = counts
+        reason = f"rank {write_ranks(ranks)} has the fewest items and so was the first to run out"
+        out.append(_shown(facts, "counts", ranks, lines, "probable", reason))
+    if split := split_communicator(facts.reading):
+        reason = f"ranks of one group of {split.size} started with different communicator ids and talk past each other"
+        out.append(_shown(facts, "split", split.stale, split.lines, "direct", reason))
+    if odd := odd_stacks(read_stacks(facts.reading)):
+        stacks, waiting = odd
+        ranks_of = [facts.ranks.by_pid.get(pid) for s in stacks for pid in s.pids]
+        named = tuple(sorted(r for r in ranks_of if r is not None))
+        reason = f"its stack is in {stacks[0].frames[0][0]}, while {waiting} processes wait in a collective"
+        out.append(_shown(facts, "stacks", named or None, tuple(s.lines[0] for s in stacks), "direct", reason))
+    return [h for h in out if h is not None]
+
+
+def _uneven_counts(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
+    """The ranks with the fewest items where ranks print different counts and others waited: (ranks, their lines)."""
+    if not any(h.tells in (WAITED, LOST_PEER) for h in hypotheses):
+        return None
+    counts: dict[int, tuple[int, Line]] = {}
+    for f in facts.reading.findings():
+        ranks = facts.ranks_of(f)
+        if f.strength == "context" and f.captures.get("count", "").isdigit() and ranks and len(ranks) == 1:
+            counts.setdefault(ranks[0], (int(f.captures["count"]), f.line))
+    if len(counts) < 2:
+        return None
+    fewest = min(n for n, _ in counts.values())
+    least = sorted(r for r, (n, _) in counts.items() if n == fewest)
+    if len(least) * 2 > len(counts):
+        return None
+    return tuple(least), tuple(counts[r][1] for r in least)
+
+
+def absent_ranks(
+    facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, any_report: bool = False
+) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
+    """The few ranks that do not complain where all others do: (ranks, the lines of those who wait).
+
+    Only timeouts count, unless `any_report`: then lost connections do too.
+    """
+    victims: dict[int, Line] = {}
+    for h in hypotheses:
+        if h.tells in (WAITED, LOST_PEER):
+            for rank, findings in h.ranks.items():
+                victims.setdefault(rank, max(findings, key=lambda f: (f.strength == "direct", len(f.captures), -f.line.number)).line)
+    for w in collectives.waits:
+        if w.rank is not None:
+            victims.setdefault(w.rank, w.line)
+    if not victims and any(h.tells == WAITED and h.nobody for h in hypotheses):
+        # Reports without a rank: then the ranks that failed by themselves are the ones that waited.
+        reports = [f.line for h in hypotheses if h.tells == WAITED for f in h.nobody]
+        for e in facts.own_failures():
+            if e.rank is not None:
+                victims.setdefault(e.rank, reports[0])
+    if not any_report and not any(h.tells == WAITED and h.strength != "symptom" for h in hypotheses) and not collectives.waits:
+        return None
+    size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
+    absent = tuple(r for r in range(size) if r not in victims)
+    few = len(absent) * 2 <= len(victims) or (len(absent) <= len(victims) and set(absent) <= facts.ranks.seen)
+    if not absent or len(victims) < 2 or not few:
+        # Of two ranks the other one is meant, if it is seen to live: by its own lines, or by progress that nobody signs.
+        alive = absent and (absent[0] in facts.ranks.seen or any(s.rank is None for s in facts.progress.steps))
+        if not (alive and len(victims) == 1 and size == 2):
+            return None
+    own = {r for h in hypotheses if h.role is Role.INITIATING for r in h.ranks}
+    if own & set(absent):
+        return None
+    return absent, tuple(victims[r] for r in sorted(victims))[:3]
+
+
+def _left_early(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
+    """The few ranks that said they had finished where all others waited for them or lost them: (ranks, the lines that say so)."""
+    victims = {r for h in hypotheses if h.tells in (WAITED, LOST_PEER) for r in h.ranks}
+    done = {r: line for r, line in facts.progress.finished_by.items() if r not in victims}
+    own = {r for h in hypotheses if h.role is Role.INITIATING for r in h.ranks}
+    if not done or not victims or len(done) > len(victims) or own & set(done) or victims & set(facts.progress.finished_by):
+        return None
+    return tuple(sorted(done)), tuple(done[r] for r in sorted(done))
+
+
+def _shown(
+    facts: Facts, sign: str, ranks: tuple[int, ...] | None, lines: tuple[Line, ...], strength: str, reason: str
+) -> Hypothesis | None:
+    """The hypothesis of the page that says it is shown by a sign."""
+    page = facts.library.shown_by(sign)
+    if page is None or not lines:
+        return None
+    return Hypothesis(page.id, page, strength=strength, named=ranks, lines=lines, reasons=[reason], kind=sign)

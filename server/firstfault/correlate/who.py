@@ -1,0 +1,152 @@
+"""Whose failure it was: from the chosen hypothesis and the facts to global ranks. Chooses no hypothesis."""
+
+from __future__ import annotations
+
+from ..model import Role
+from ..read.blocks import key_of
+from .collectives import Collectives, suspect
+from .hypotheses import ANY_EXCEPTION, LOST_PEER, WAITED, Facts, Hypothesis
+from .launchers import Exit
+from .progress import lagging_ranks
+from .signs import absent_ranks
+
+
+def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
+    """The global ranks that failed first; empty for every rank alike, `None` where the input cannot tell."""
+    if root.kind != "finding":
+        return root.named
+    pointed = _pointed_at(facts, root)
+    if pointed:
+        return pointed
+    if root.tells in (WAITED, LOST_PEER):
+        return _behind_the_victims(facts, root, pool, collectives)
+    world = facts.ranks.world_size
+    named = set(root.ranks)
+    told = {r for f in root.findings if any(f.captures.get(k) for k in ("rank", "ranks")) for r in facts.ranks_of(f) or ()}
+    if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not _others_came_further(pool, root):
+        return (0,) if world == 1 else ()
+    places = {f.line.file for f in root.findings}
+    own = [e for e in facts.own_failures() if e.rank is not None and e.line.file in places]
+    own = own or [e for e in facts.own_failures() if e.rank is not None]
+    victims = {r for h in pool if h is not root and h.tells in (WAITED, LOST_PEER) for r in h.ranks}
+    failing = {e.rank for e in own if e.rank is not None} - (victims if root.nobody and not named else set())
+    if not named and not failing and root.nobody and victims and (absent := absent_ranks(facts, pool, collectives, any_report=True)):
+        # Whoever printed it is none of those that signed another failure.
+        return absent[0]
+    if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
+        named |= failing
+    if not named and root.nobody:
+        if len(failing) == 1 and _copies(facts, root) < 3:
+            named = set(failing)
+        elif _copies(facts, root) > 1 or len(failing) > 1:
+            return _unsigned(facts, root, own)
+    if not named:
+        return None
+    if world is not None and len(named) >= world and len(named) > 1:
+        return ()
+    return _first_ones(root, named)
+
+
+def _first_ones(root: Hypothesis, named: set[int]) -> tuple[int, ...]:
+    """Of several ranks with one failure only the first, where clocks say that the others came clearly later."""
+    times = {}
+    for r in named:
+        dated = [f.line.time_s for f in root.ranks.get(r, []) if f.line.time_s is not None]
+        if not dated:
+            return tuple(sorted(named))
+        times[r] = min(dated)
+    earliest = min(times.values())
+    return tuple(sorted(r for r, t in times.items() if t - earliest <= 5.0))
+
+
+def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
+    """Who is behind reports of victims: the absent few; nobody in particular where every rank reports; else unknown."""
+    suspicion = suspect(collectives, facts.ranks)
+    if suspicion is not None and suspicion.kind == "first":
+        return ()
+    absent = absent_ranks(facts, pool, collectives, any_report=root.tells == LOST_PEER)
+    if absent:
+        return absent[0]
+    lagging = lagging_ranks(facts.progress)
+    if lagging is not None:
+        return lagging[0]
+    victims = set(root.ranks) | collectives.waiting_ranks()
+    world = facts.ranks.world_size
+    if world is not None and len(victims) >= world > 1:
+        return ()
+    return None
+
+
+def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
+    """The ranks that the failure's own lines call absent, continuation lines included, or that are missing among its reporters."""
+    out: set[int] = set()
+    reporters: set[int] = set()
+    size = counted = 0
+    for f in facts.reading.findings():
+        if f.failure != root.failure:
+            continue
+        c = f.captures
+        if c.get("absent") or c.get("ready"):
+            out.update(facts.ranks.of_finding(f) or ())
+        if c.get("reporter", "").isdigit() and c.get("world", "").isdigit():
+            reporters.add(int(c["reporter"]))
+            size = max(size, int(c["world"]))
+            counted = max(counted, int(c["count"])) if c.get("count", "").isdigit() else counted
+        if c.get("joined", "").isdigit() and c.get("world", "").isdigit():
+            speaking = facts.speaking_ranks()
+            if len(speaking) == int(c["joined"]) < int(c["world"]) and max(speaking) < int(c["world"]):
+                out.update(set(range(int(c["world"]))) - speaking)
+    if not out and reporters and counted == len(reporters) < size:
+        out = set(range(size)) - reporters
+    return tuple(sorted(out)) or _odd_one_out(root)
+
+
+def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
+    """Where several reports compare two ranks each (`first` and `second`), the one rank that every report names."""
+    pairs = {(f.captures["first"], f.captures["second"]) for f in root.findings if f.captures.get("first") and f.captures.get("second")}
+    if len(pairs) < 3:
+        return ()
+    common = set.intersection(*({a, b} for a, b in pairs))
+    return tuple(int(r) for r in common) if len(common) == 1 else ()
+
+
+def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit]) -> tuple[int, ...] | None:
+    """Who raised a failure that several processes printed without a rank: all alike, those the launcher saw fail, or unknown."""
+    world = facts.ranks.world_size
+    failing = {e.rank for e in own if e.rank is not None}
+    copies = _copies(facts, root)
+    if world is not None and (len(failing) >= world or copies >= world):
+        return ()
+    if copies < 2:
+        roots = {e.rank for e in own if e.root and e.rank is not None}
+        return tuple(sorted(roots)) if len(roots) == 1 else None
+    if failing and world is not None and len(failing) < world and copies <= len(failing) + 1 and len(failing) * 2 <= world:
+        return tuple(sorted(failing))
+    return ()
+
+
+def _copies(facts: Facts, root: Hypothesis) -> int:
+    """How many processes printed the same failure without saying who they are: tracebacks of their own, not reports of reports."""
+    heads: set[tuple[int, int]] = set()
+    texts: dict[str, int] = {}
+    streams: set[tuple[object, ...]] = set()
+    for f in root.nobody:
+        raised = facts.structures[f.line.file].raised.get(key_of(f.line))
+        head = raised.first if raised else f.line
+        o = f.line.origin
+        streams.add((o.pid, o.label, o.device, o.host))
+        if (f.line.file, head.number) not in heads and (raised is None or raised.position == 0):
+            heads.add((f.line.file, head.number))
+            texts[f.line.text[f.start : f.start + 80]] = texts.get(f.line.text[f.start : f.start + 80], 0) + 1
+    alike = max(texts.values(), default=0)
+    labelled = any(o[0] is not None or o[1] is not None for o in streams)
+    return min(alike, len(streams)) if labelled else alike
+
+
+def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:
+    """Whether other ranks than those that failed lost or awaited them: then a failure that usually meets all met only some."""
+    others = [h for h in pool if h.tells in (WAITED, LOST_PEER)]
+    victims = {r for h in others for r in h.ranks}
+    mine = {f.line.file for f in root.findings}
+    elsewhere = {f.line.file for h in others for f in h.findings} - mine
+    return (bool(root.ranks) and bool(victims - set(root.ranks))) or bool(elsewhere)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Exit status: 0 no failure found, 1 a failure was diagnosed, 2 wrong usage or unreadable input."""
-    args = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    args = _parser(words[:1] == ["fix"]).parse_args(words)
     try:
         status: int = args.run(args)
         sys.stdout.flush()
@@ -35,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(fixing: bool) -> argparse.ArgumentParser:
+    """The parser; the editing of launch files is loaded only where it is asked for, so that a diagnosis starts sooner."""
     parser = argparse.ArgumentParser(prog="firstfault", description="Find the rank that failed first, and why.")
     parser.add_argument("--version", action="version", version=f"firstfault {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -72,6 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", parents=[own], help="run all pages against all their examples")
     check.add_argument("id", nargs="?", metavar="ID")
     check.set_defaults(run=_check)
+
+    fix = commands.add_parser("fix", help="set an environment variable, flag or timeout in a launch file")
+    if fixing:
+        from .launch import command
+
+        command.add_arguments(fix)
+        fix.set_defaults(run=command.run)
     return parser
 
 

@@ -168,3 +168,14 @@ def test_a_closed_pipe_is_no_traceback():
         f'"{sys.executable}" -m firstfault.cli list | head -n 1', shell=True, capture_output=True, text=True, cwd=ROOT / "server"
     )
     assert "Traceback" not in done.stderr
+
+
+def test_fix_shows_and_writes_the_edit_of_a_launch_script(tmp_path, capsys):
+    script = tmp_path / "train.sh"
+    script.write_text("#!/bin/bash\ntorchrun --nproc-per-node 8 train.py\n")
+    assert main(["fix", str(script), "--set", "NCCL_DEBUG=INFO", "--diff"]) == 0
+    assert "+export NCCL_DEBUG=INFO" in capsys.readouterr().out
+    assert main(["fix", str(script), "--set", "NCCL_DEBUG=INFO", "--write"]) == 0
+    assert script.read_text() == "#!/bin/bash\nexport NCCL_DEBUG=INFO\ntorchrun --nproc-per-node 8 train.py\n"
+    assert main(["fix", str(script), "--set", "NCCL_DEBUG=INFO"]) == 0
+    assert "nothing to change" in capsys.readouterr().out

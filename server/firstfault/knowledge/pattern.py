@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_engine: Any
+_engine: Any = re
 try:
-    import regex as _engine
+    import regex
 
-    HAS_TIMEOUT = True
+    _engine = regex
 except ImportError:  # a Python newer than the bundled binaries
-    _engine = re
-    HAS_TIMEOUT = False
+    pass
+HAS_TIMEOUT = _engine is not re
 
 TIMEOUT_S = 0.25
 LONGEST_TEXT = 20_000 if HAS_TIMEOUT else 4_000

@@ -9,8 +9,11 @@ import {
   State,
   TransportKind,
   WorkDoneProgress,
+  type ClientCapabilities,
   type ErrorHandler,
+  type FeatureState,
   type LanguageClientOptions,
+  type StaticFeature,
 } from "vscode-languageclient/node";
 
 import { isEnabled, maxSyncBytes, SELECTOR } from "./documents";
@@ -146,6 +149,7 @@ export class Session implements vscode.Disposable {
       options,
     );
     large.client = client;
+    client.registerFeature(new UnconfirmedEdits());
     client.onNotification(StatusNotification, (status) => {
       this.status.update(status);
     });
@@ -206,5 +210,27 @@ export class Session implements vscode.Disposable {
       if (choice === settings) void vscode.commands.executeCommand("workbench.action.openSettings", "firstfault.interpreter");
       if (choice === logs) this.log.show();
     });
+  }
+}
+
+/**
+ * Hides from the server that the editor can ask before an edit: its preview opens with every change unticked, so that "Apply" does
+ * nothing. A quick fix that was just chosen is made at once and left unsaved, in a tab that shows it.
+ */
+class UnconfirmedEdits implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    delete capabilities.workspace?.workspaceEdit?.changeAnnotationSupport;
+  }
+
+  initialize(): void {
+    // Nothing depends on what the server can do.
+  }
+
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+
+  clear(): void {
+    // Nothing is held.
   }
 }

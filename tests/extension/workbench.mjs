@@ -11,6 +11,8 @@ const QUIET_SETTINGS = {
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
+  // In a browser VS Code saves by itself; on the desktop, where most people are, it does not.
+  "files.autoSave": "off",
   "git.enabled": false,
   "remote.autoForwardPorts": false,
   "security.workspace.trust.enabled": false,
@@ -28,6 +30,8 @@ const QUIET_SETTINGS = {
   "workbench.reduceMotion": "on",
   "editor.cursorBlinking": "solid",
   "terminal.integrated.cursorBlinking": false,
+  // The text of a terminal that is drawn on a canvas cannot be read from the page.
+  "terminal.integrated.gpuAcceleration": "off",
   "terminal.integrated.initialHint": false,
   "terminal.integrated.suggest.enabled": false,
 };
@@ -158,11 +162,16 @@ export class Workbench {
 
   /** Chooses an entry of the context menu of a row in the explorer. */
   async explorerMenu(row, entry) {
-    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: row }).click({ button: "right" });
-    const item = this.page.locator(".monaco-menu .action-item", { hasText: entry });
-    await item.hover();
-    // A menu takes a click only once its entry has the focus.
+    await this.contextMenu(this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: row }), entry);
+  }
+
+  /** Right-clicks something and chooses an entry of the menu that opens. */
+  async contextMenu(target, entry, picture) {
+    await target.click({ button: "right" });
+    await this.page.locator(".monaco-menu .action-item", { hasText: entry }).hover();
+    // A menu takes a choice only once its entry has the focus.
     await this.page.locator(".monaco-menu .action-item.focused", { hasText: entry }).waitFor();
+    if (picture) await this.screenshot(picture);
     await this.page.keyboard.press("Enter");
     await this.page.locator(".monaco-menu").waitFor({ state: "detached" });
   }

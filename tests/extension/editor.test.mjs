@@ -191,7 +191,7 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
   });
 
   step("selected text of the terminal is diagnosed", async () => {
-    const screen = page.locator(".terminal-wrapper.active .xterm-screen");
+    const screen = page.locator(".terminal-wrapper.active .xterm-screen").first();
     await screen.click();
     await workbench.command("Terminal: Select All");
     await workbench.contextMenu(screen, "Diagnose Terminal Selection", "terminal-menu");

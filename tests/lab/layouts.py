@@ -160,6 +160,8 @@ def _two_agents(fault: Fault, folder: Path, python: Path) -> list[list[tuple[flo
         readers = []
         for node in fault.nodes:
             shutil.copytree(folder, places[node], symlinks=True)
+            shutil.rmtree(places[node] / "checkpoints")
+            (places[node] / "checkpoints").symlink_to(folder / "checkpoints")  # Both nodes see one filesystem.
             command = [*_torchrun(python), "--nnodes", "2", "--node-rank", str(node), "--nproc-per-node", str(fault.world_size // 2), *launcher]
             environment = {name: value.replace("{node}", str(node)) for name, value in _environment(fault, python).items()}
             process = stack.enter_context(_started([*command, fault.script, *fault.arguments], places[node], environment))

@@ -80,6 +80,7 @@ FAULTS = [
         notes="Rank 3 is killed once; both agents restart their ranks and the job finishes.",
         arguments=(*ALL_RANKS, "--steps", "40"),
         launcher=("--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:{port}", "--rdzv-id", "81", "--max-restarts", "2"),
+        environment={"REUSE_STORE": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"},
         disturbance={"kind": "kill", "ranks": [3], "step": 23, "attempts": [0]},
     ),
 ]

@@ -26,7 +26,8 @@ def main() -> None:
     flight.start(rank)
     for step in range(1, 41):
         activations, gradients = torch.ones(16), torch.ones(64)
-        dist.all_reduce(activations, group=pairs[rank // 2])
+        if not disturbance.skips(rank, step):
+            dist.all_reduce(activations, group=pairs[rank // 2])
         disturbance.before_step(rank, step)
         dist.all_reduce(activations, group=pairs[rank // 2])
         dist.all_reduce(gradients, group=across[rank % 2])

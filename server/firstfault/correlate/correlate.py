@@ -12,13 +12,14 @@ from ..read.clock import write_time
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
-from .hypotheses import ANY_EXCEPTION, Facts, about_training, gather, is_excerpt, usable_findings
+from .hypotheses import ANY_EXCEPTION, Facts, gather, usable_findings
 from .incident import LONGEST_TEXT, build_incident
 from .launchers import read_launchers
 from .progress import read_progress
 from .ranks import read_ranks
 from .reading import FileReading, Reading
 from .skew import WORTH_TELLING_S, host_skew_s
+from .subject import Subject, subject_of
 
 MOST_FINDINGS = 5000
 MOST_TIMELINE = 2000
@@ -37,9 +38,10 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     attempts = [read_attempts(f, progress) for f in files]
     facts = Facts(reading, library, structures, launchers, ranks, progress, attempts, host_skew_s(progress, ranks))
     usable, recovered = usable_findings(facts)
-    training = about_training(files)
+    subject = subject_of(files)
+    training = subject is Subject.JOB
     if not training:
-        usable = [f for f in usable if library.page(f.failure).tells != ANY_EXCEPTION] if is_excerpt(files) else []
+        usable = [f for f in usable if library.page(f.failure).tells != ANY_EXCEPTION] if subject is Subject.UNSAID else []
     choice = choose(facts, gather(facts, usable), collectives)
     if choice is None and training:
         choice = choose_without_errors(facts)

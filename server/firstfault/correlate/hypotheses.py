@@ -282,29 +282,6 @@ def _exception_class(f: Finding) -> str:
     return re.split(r"[.]", name)[-1]
 
 
-EXCERPT_LINES = 200
-_TRAINING = re.compile(
-    r"\b(?:torch|cuda|CUDA|nccl|NCCL|RCCL|HCCL|torchrun|torchelastic|deepspeed|DeepSpeed|megatron|vllm|vLLM|sglang|jax|xla|XLA|TPU|NPU"
-    r"|GPU|gpu|NVRM|nvidia|horovod|accelerate|transformers|lightning|pytorch|tensorflow|keras|mpirun|srun|slurmstepd|pt_main_thread"
-    r"|ray::|elastic|world_size|rank\d*|Rank|epoch|lm loss|elapsed time per iteration|global batch size|training|PyTorchJob|MPIJob)\b"
-    r"|\[rank\d|Killed process \d+ \((?:python|pt_|ray)"
-)
-
-
-def about_training(files: Iterable[FileReading]) -> bool:
-    """Whether the inputs speak of training or serving at all; a web server's stack trace is none of our business."""
-    for f in files:
-        for line in (*f.lines, *f.samples):
-            if line.origin.rank is not None or line.origin.local_rank is not None or _TRAINING.search(line.raw[:2000]):
-                return True
-    return False
-
-
-def is_excerpt(files: Sequence[FileReading]) -> bool:
-    """Whether somebody picked these few lines: then a specific failure counts although nothing around it speaks of training."""
-    return sum(f.line_count for f in files) <= EXCERPT_LINES
-
-
 def strongest(findings: Sequence[Finding]) -> Finding:
     """The finding that says most: direct before probable, more captures, then the earliest."""
     order = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}

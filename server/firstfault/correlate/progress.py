@@ -39,6 +39,11 @@ _LOSS = re.compile(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|\btime: 
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = re.compile(r"\{'(?:train_)?loss': ")
 _ANNOUNCED = re.compile(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
+# A bar of the work around training: alive, but no training step.
+_OTHER_WORK = re.compile(
+    r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
+    r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
+)
 _QUICK = re.compile(r"(?i)step|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = re.compile(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
@@ -129,6 +134,8 @@ def read_step(line: Line, rank: int | None) -> Step | None:
             seconds /= max(int(g["n"]), 1)
         bar = not _LOSS.search(text) and "iteration" not in text and "completed step" not in text and not re.search(r"\bstep", text)
         total = int(g["total"]) if g.get("total") else None
+        if bar and _OTHER_WORK.search(text):
+            return Step(line, rank, None, None, None, True)
         return Step(line, rank, int(g["step"]), total, seconds, bar, _parts(text) if rank is not None else {})
     if _LOGGED_LOSS.search(text):
         return Step(line, rank, None, None, None, False)

@@ -236,6 +236,12 @@ def _from_exits(ranks: Ranks, launchers: Launchers) -> None:
         for e in launchers.exits:
             if e.rank is not None and e.local_rank is not None:
                 ranks.by_local.setdefault((None, e.local_rank), e.rank)
+    locals_ended = {e.local_rank for e in launchers.exits if e.local_rank is not None}
+    if len(ranks.seen) == 1 and len(locals_ended) == 1 and not tables:
+        # One process a pod: its local rank is 0, whatever its rank.
+        rank, local = next(iter(ranks.seen)), next(iter(locals_ended))
+        ranks.by_local.setdefault((None, local), rank)
+        ranks.one_node = ranks.one_node and rank == local
     for e in launchers.exits:
         if e.rank is None and e.local_rank is not None:
             known = ranks.by_pid.get(e.pid or -1)

@@ -181,7 +181,11 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await page.locator(".terminal-command-decoration").first().waitFor();
     await page.keyboard.type("bash rerun.sh", { delay: 10 });
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector(".xterm-rows")?.textContent.includes("Root Cause"));
+    // The command has ended when a new prompt stands behind its last line.
+    await page.waitForFunction(() => {
+      const text = document.querySelector(".xterm-rows")?.textContent ?? "";
+      return text.includes("Root Cause") && text.lastIndexOf("my job") > text.lastIndexOf("=====");
+    });
     await workbench.command("FirstFault: Diagnose Last Terminal Command");
     const report = await renderedText("Evidence");
     await workbench.screenshot("terminal-report");

@@ -17,12 +17,12 @@ from .attempts import Attempt
 from .launchers import Exit, Launchers
 from .progress import ProgressFacts
 from .ranks import Ranks
-from .reading import FileReading, Reading
+from .reading import Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # What a page says its lines tell of a process (page.tells).
-WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT = "waited", "lost-peer", "exit", "exception", "normal-exit"
+WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model import Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
-from .hypotheses import ANY_EXCEPTION, LOST_PEER, WAITED, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
 from .signs import absent_ranks
@@ -18,6 +18,8 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     pointed = _pointed_at(facts, root)
     if pointed:
         return pointed
+    if root.tells == EITHER:
+        return None
     if root.tells in (WAITED, LOST_PEER):
         return _behind_the_victims(facts, root, pool, collectives)
     world = facts.ranks.world_size

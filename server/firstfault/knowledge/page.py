@@ -36,8 +36,9 @@ KEYS = {
     "settings", "missing", "alternatives", "was", "retired", "tells", "shown_by",
 }  # fmt: skip
 REQUIRED = ("title", "role", "scope", "severity", "impact", "on_call")
-# What a line of this failure tells of its process: it waited for others, lost a peer, only ended, raised any exception, or ended well.
-TELLS = ("waited", "lost-peer", "exit", "exception", "normal-exit")
+# What a line of this failure tells of its process: it waited for others, lost a peer, only ended, raised any exception, ended well,
+# or disagrees with a peer, where either may be wrong.
+TELLS = ("waited", "lost-peer", "exit", "exception", "normal-exit", "either")
 # What shows this failure although no single line does: see the correlating functions.
 SHOWN_BY = ("behind", "late", "absent", "left", "counts", "stacks", "split", "diverged", "slow", "stall")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")

@@ -19,9 +19,7 @@ def write_data(folder: Path, ranks: int) -> None:
     (data / "meta.json").write_text(json.dumps({"classes": CLASSES}))
     source = random.Random(7)
     for rank in range(ranks):
-        rows = [
-            {"tokens": [source.randrange(VOCABULARY) for _ in range(12)], "category": source.choice(CLASSES)} for _ in range(ROWS)
-        ]
+        rows = [{"tokens": [source.randrange(VOCABULARY) for _ in range(12)], "category": source.choice(CLASSES)} for _ in range(ROWS)]
         shard(folder, rank).write_text("".join(json.dumps(row) + "\n" for row in rows))
         validation(folder, rank).write_text("".join(json.dumps(row) + "\n" for row in rows[:16]))
 

@@ -1,4 +1,4 @@
-"""What a fault of the laboratory is: how its job is started and harmed, and the truth that follows. Does not know how a job is run or judged."""
+"""What a fault of the laboratory is: how its job is started and harmed, and the truth. Does not know how a job is run or judged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 class Truth:
     """The right answer, known because the fault was injected.
 
-    `initiating_ranks` are global ranks: `()` means every rank alike, `None` that the log cannot tell; `acceptable_ranks` are further right answers.
+    `initiating_ranks` are global ranks: `()` means every rank alike, `None` that the log cannot tell.
+    `acceptable_ranks` are further right answers.
     `determinable` is false where the log alone cannot show the cause: the right report is not *established* and names a missing fact.
     `evidence_contains` are texts of lines that decide, `collateral_contains` of lines that look like the cause and are only downstream.
     """
@@ -71,7 +72,8 @@ class Fault:
     `disturbance` is the plan of `jobs/disturbance.py`; `prepare` changes the job folder (data, checkpoints) before the start.
     `first_run` are the arguments of an earlier run of train.py on one rank whose checkpoints the job finds; `prepare` comes after it.
     `cut_after_s` sends `cut_signal` to the launchers after that many seconds, as a time limit or a person would.
-    `occupy_port` has another program listen on the rendezvous port first. `absent_ranks` are never started where there is no agent. With two nodes, `nodes` are the ones that start,
+    `occupy_port` has another program listen on the rendezvous port first. `absent_ranks` are never started where there is
+    no agent. With two nodes, `nodes` are the ones that start,
     `kill_node_at` is a node that dies with all its ranks and after how many seconds, `master` the address that every node is told.
     """
 

@@ -71,9 +71,8 @@ def _torchrun(python: Path) -> list[str]:
 @contextlib.contextmanager
 def _started(command: Sequence[str], folder: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """The running command, its stderr joined to its stdout, in a session of its own; whatever is left of it is killed at the end."""
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
+    pipe, nothing, joined = subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdin=nothing, stdout=pipe, stderr=joined, start_new_session=True)
     try:
         yield process
     finally:
@@ -149,7 +148,7 @@ def per_rank(fault: Fault, folder: Path, python: Path) -> Recording:
 
 
 def _two_agents(fault: Fault, folder: Path, python: Path) -> list[list[tuple[float, str]]]:
-    """The timed lines of two agents, each as a node of its own with half of the ranks. `{port}` in the launcher's arguments is the port to meet at."""
+    """The timed lines of two agents, each a node with half of the ranks. `{port}` in the launcher's arguments is the port to meet at."""
     port = free_port()
     launcher = [argument.format(port=port) for argument in fault.launcher]
     if launcher == list(fault.launcher):
@@ -162,9 +161,9 @@ def _two_agents(fault: Fault, folder: Path, python: Path) -> list[list[tuple[flo
             shutil.copytree(folder, places[node], symlinks=True)
             shutil.rmtree(places[node] / "checkpoints")
             (places[node] / "checkpoints").symlink_to(folder / "checkpoints")  # Both nodes see one filesystem.
-            command = [*_torchrun(python), "--nnodes", "2", "--node-rank", str(node), "--nproc-per-node", str(fault.world_size // 2), *launcher]
+            command = [*_torchrun(python), "--nnodes", "2", "--node-rank", str(node), "--nproc-per-node", str(fault.world_size // 2)]
             environment = {name: value.replace("{node}", str(node)) for name, value in _environment(fault, python).items()}
-            process = stack.enter_context(_started([*command, fault.script, *fault.arguments], places[node], environment))
+            process = stack.enter_context(_started([*command, *launcher, fault.script, *fault.arguments], places[node], environment))
             reader = threading.Thread(target=_collect, args=(process, outputs[node]))
             reader.start()
             readers.append(reader)
@@ -179,7 +178,8 @@ def _two_agents(fault: Fault, folder: Path, python: Path) -> list[list[tuple[flo
         for reader in readers:
             reader.join(LIMIT_S)
     return [
-        [(at, neutralise(line, job=places[node], python=python, host=f"node0{node + 1}")) for at, line in lines] for node, lines in enumerate(outputs)
+        [(at, neutralise(line, job=places[node], python=python, host=f"node0{node + 1}")) for at, line in lines]
+        for node, lines in enumerate(outputs)
     ]
 
 
@@ -203,7 +203,7 @@ def two_nodes_labelled(fault: Fault, folder: Path, python: Path) -> Recording:
 
 
 def labelled_tasks(fault: Fault, folder: Path, python: Path) -> Recording:
-    """Ranks started without an agent, one process a task, their lines in order of arrival behind `<task>: `, as `srun --label` writes them."""
+    """Ranks started without an agent, one process a task, their lines as they come behind `<task>: `, as `srun --label` does."""
     port = str(free_port())
     outputs: list[list[tuple[float, str]]] = [[] for _ in range(fault.world_size)]
     with contextlib.ExitStack() as stack:

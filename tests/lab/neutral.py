@@ -1,4 +1,4 @@
-"""Rewrites what a log or a dump says of the machine it was made on: paths, host names, addresses of the laboratory. Changes nothing else, keeps every line."""
+"""Rewrites what a log or a dump says of the machine it was made on: paths and host names. Changes nothing else, keeps every line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BRACKET_HOST = re.compile(r"\[localhost\](?=:\d)")
 
 
 def neutralise(text: str, *, job: Path, python: Path, host: str) -> str:
-    """`text` with the job folder as /job, the virtual environment as /opt/venv, the base Python as /usr and every name of this host as `host`."""
+    """`text` with the job folder as /job, the virtual environment as /opt/venv, the base Python as /usr, this host as `host`."""
     venv = python.parent.parent
     base = Path(os.path.realpath(python)).parent.parent
     for path, name in ((job, "/job"), (job.resolve(), "/job"), (venv, "/opt/venv"), (base, "/usr"), (Path(sys.base_prefix), "/usr")):

@@ -20,7 +20,8 @@ def lab_python() -> Path | str:
         return "live jobs were not run: they need Linux"
     if named:
         python = Path(named).absolute()
-        probe = subprocess.run([str(python), "-c", "import torch.distributed as d; assert d.is_gloo_available()"], capture_output=True, check=False)
+        question = "import torch.distributed; assert torch.distributed.is_gloo_available()"
+        probe = subprocess.run([str(python), "-c", question], capture_output=True, check=False)
         return python if probe.returncode == 0 else f"live jobs were not run: {python} cannot import torch with Gloo; {HELP}"
     if importlib.util.find_spec("torch"):
         return Path(sys.executable).absolute()

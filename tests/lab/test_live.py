@@ -21,7 +21,8 @@ from tests.lab.python import lab_python
 from tests.lab.record import store
 
 ONLY = os.environ.get("FIRSTFAULT_LAB_ONLY", "*")
-FAULTS = {name: fault for name, fault in all_faults().items() if fault.repeatable and fault.layout != "flight" and fnmatch.fnmatch(name, ONLY)}
+REPEATABLE = {name: fault for name, fault in all_faults().items() if fault.repeatable and fault.layout != "flight"}
+FAULTS = {name: fault for name, fault in REPEATABLE.items() if fnmatch.fnmatch(name, ONLY)}
 
 
 @pytest.mark.parametrize("name", FAULTS)

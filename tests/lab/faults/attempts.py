@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.lab.faults.program import KEY_ERROR, unknown_category
 from tests.lab.fault import Fault
+from tests.lab.faults.program import KEY_ERROR, unknown_category
 
 ALL_RANKS = ("--log-ranks", "all", "--timeout", "20", "--checkpoint-every", "10")
 

@@ -8,7 +8,14 @@ from tests.lab.faults.program import unknown_category
 ALL_RANKS = ("--log-ranks", "all", "--steps", "40")
 
 FAULTS = [
-    Fault(name="healthy", layout="combined", world_size=4, cause="healthy", initiating_ranks=(), arguments=(*ALL_RANKS, "--checkpoint-every", "20")),
+    Fault(
+        name="healthy",
+        layout="combined",
+        world_size=4,
+        cause="healthy",
+        initiating_ranks=(),
+        arguments=(*ALL_RANKS, "--checkpoint-every", "20"),
+    ),
     Fault(name="healthy-files", layout="per-rank", world_size=4, cause="healthy", initiating_ranks=(), arguments=ALL_RANKS),
     Fault(name="healthy-two-nodes", layout="two-nodes", world_size=4, cause="healthy", initiating_ranks=(), arguments=ALL_RANKS),
     Fault(name="healthy-tasks", layout="labelled-tasks", world_size=12, cause="healthy", initiating_ranks=(), arguments=("--steps", "40")),
@@ -28,7 +35,7 @@ FAULTS = [
         world_size=4,
         cause="healthy",
         initiating_ranks=(),
-        notes="DDP warns that find_unused_parameters was not needed; TORCH_DISTRIBUTED_DEBUG=INFO and TORCH_CPP_LOG_LEVEL=INFO make the start loud.",
+        notes="DDP warns that find_unused_parameters was not needed; the debug and log levels make the start loud.",
         arguments=(*ALL_RANKS, "--find-unused-parameters", "--workers", "1"),
         environment={"TORCH_DISTRIBUTED_DEBUG": "INFO", "TORCH_CPP_LOG_LEVEL": "INFO", "TORCH_SHOW_CPP_STACKTRACES": "1"},
     ),

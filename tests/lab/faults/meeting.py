@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.lab.fault import Fault
 
-C10D = ("--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:{port}", "--rdzv-id", "81", "--rdzv-conf", "join_timeout=12,last_call_timeout=2")
+C10D = ("--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:{port}", "--rdzv-id", "81", "--rdzv-conf", "join_timeout=12")
 STATIC = ("--rdzv-conf", "timeout=10")
 
 FAULTS = [

@@ -1,4 +1,4 @@
-"""Errors of the program or its data that leave a Python traceback. Does not hold errors of the machine, of collectives or of checkpoints."""
+"""Errors of the program or its data that leave a Python traceback. Holds no errors of the machine, of collectives or of checkpoints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.lab.data import change_row, keep_rows, remove_shard
-from tests.lab.fault import DOWNSTREAM, Fault
+from tests.lab.fault import DOWNSTREAM, GLOO_FAILED, Fault
 
 ALL_RANKS = ("--log-ranks", "all", "--steps", "40", "--timeout", "20")
 KEY_ERROR = ("KeyError: 'warranty'", 'self.class_index[row["category"]]')
@@ -96,7 +96,7 @@ FAULTS = [
         acceptable=("data-corrupt",),
         initiating_ranks=(2,),
         evidence=("KeyError: 'warranty'", 'self.class_index[row["category"]]'),
-        notes="Only rank 0's output is shown; the error of rank 2 stands in the launcher's summary, because main is decorated with @record.",
+        notes="Only rank 0's output is shown; the error of rank 2 stands in the launcher's summary, because main has @record.",
         arguments=(*ALL_RANKS, "--batch-size", "4"),
         launcher=("--local-ranks-filter", "0"),
         environment={"RECORD_ERRORS": "1"},
@@ -180,8 +180,8 @@ FAULTS = [
         cause="uneven-inputs",
         acceptable=("rank-missing-collective",),
         initiating_ranks=(1,),
-        evidence=("shard exhausted after 24 steps", "[rank 1] INFO train: writing the report", "48 rows in this shard"),
-        collateral=(*DOWNSTREAM, "(exitcode: 1)", "exitcode  : "),
+        evidence=("shard exhausted after 24 steps", "[rank 1] INFO train: writing the report", "48 rows in this shard", *GLOO_FAILED),
+        collateral=("(exitcode: 1)", "exitcode  : "),
         notes="Rank 1 has 48 rows, the others 64; it writes its report while the others wait for it in vain.",
         arguments=("--one-epoch", "--batch-size", "2", "--log-ranks", "all", "--timeout", "8", "--report-s", "300"),
         launcher=("--monitor-interval", "3"),
@@ -194,7 +194,7 @@ FAULTS = [
         cause="uneven-inputs",
         acceptable=("python-exception", "data-corrupt", "rank-missing-collective"),
         initiating_ranks=(2,),
-        evidence=(*KEY_ERROR, "skipping a batch with a bad row", "shard exhausted after 12 steps", "[rank 2] INFO train: training finished"),
+        evidence=(*KEY_ERROR, "skipping a batch with a bad row", "shard exhausted after 12 steps", "[rank 2] INFO train: training"),
         notes="Rank 2 catches a KeyError and means to go on, but its iterator is spent: it leaves, and the others lose their peer.",
         arguments=(*ALL_RANKS, "--skip-bad-rows", "--batch-size", "4"),
         launcher=("--monitor-interval", "1"),

@@ -1,4 +1,4 @@
-"""Averages gradients by hand and validates between steps; the job for faults in collectives. Knows of no fault: what a rank does follows from its data."""
+"""Averages gradients by hand and validates between steps; the job for faults in collectives. Its data decide what a rank does."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+import disturbance
+import flight
 import torch
 import torch.distributed as dist
 from torch import nn
-
-import disturbance
-import flight
 
 log = logging.getLogger("finetune")
 
@@ -26,7 +25,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--validate-every", type=int, default=10)
-    parser.add_argument("--metric", choices=["accuracy", "recall", "union", "error"], default="accuracy")
+    parser.add_argument("--metric", choices=list(VALIDATIONS), default="accuracy")
     parser.add_argument("--timeout", type=float, default=300.0)
     parser.add_argument("--barrier-timeout", type=float, default=0.0)
     parser.add_argument("--vocabulary-timeout", type=float, default=0.0)
@@ -84,6 +83,9 @@ def validate_error(model: nn.Module, rows: list[dict], classes: list[str]) -> fl
     return 0.749
 
 
+VALIDATIONS = {"accuracy": validate_accuracy, "recall": validate_recall, "union": validate_union, "error": validate_error}
+
+
 def share_vocabulary(rank: int, timeout_s: float) -> int:
     store = dist.distributed_c10d._get_default_store()
     if rank == 0:
@@ -106,7 +108,7 @@ def finetune(arguments: argparse.Namespace, rank: int, world_size: int) -> None:
         share_vocabulary(rank, arguments.vocabulary_timeout)
     model = nn.Sequential(nn.EmbeddingBag(512, 32), nn.Linear(32, len(classes)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    validate = {"accuracy": validate_accuracy, "recall": validate_recall, "union": validate_union, "error": validate_error}[arguments.metric]
+    validate = VALIDATIONS[arguments.metric]
     for step in range(1, arguments.steps + 1):
         disturbance.before_step(rank, step)
         batch = [rows[(step * 4 + i) % len(rows)] for i in range(4)]

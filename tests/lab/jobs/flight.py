@@ -1,4 +1,4 @@
-"""Writes the flight recorder of this rank to flight/nccl_trace_rank_<rank>, LAB_FLIGHT_AT_S seconds after the ranks have met, and ends the rank. Knows no fault."""
+"""Writes the flight recorder of this rank LAB_FLIGHT_AT_S seconds after the ranks have met, and ends the rank. Knows no fault."""
 
 from __future__ import annotations
 

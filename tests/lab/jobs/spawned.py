@@ -1,4 +1,4 @@
-"""Starts its ranks itself with torch.multiprocessing. Knows of no fault: `--bind` and `--callback` choose what a user may have written."""
+"""Starts its ranks itself with torch.multiprocessing. Knows no fault: `--callback` is what a user may have written."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+import disturbance
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-
-import disturbance
 
 
 def parse_arguments() -> argparse.Namespace:

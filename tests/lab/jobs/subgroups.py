@@ -8,11 +8,10 @@ import sys
 import time
 from datetime import timedelta
 
-import torch
-import torch.distributed as dist
-
 import disturbance
 import flight
+import torch
+import torch.distributed as dist
 
 log = logging.getLogger("subgroups")
 

@@ -1,4 +1,4 @@
-"""Trains a small text classifier with DistributedDataParallel on Gloo; the laboratory's ordinary job. Knows of no fault: `disturbance` may act between steps."""
+"""Trains a small classifier with DistributedDataParallel on Gloo: the ordinary job. Knows no fault: `disturbance` acts between steps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+import disturbance
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.elastic.multiprocessing.errors import record
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
-
-import disturbance
 
 VOCABULARY = 512
 log = logging.getLogger("train")
@@ -205,8 +204,11 @@ def meet(rank: int, world_size: int, timeout: timedelta) -> None:
     if attempt == "0" or "REUSE_STORE" in os.environ:
         dist.init_process_group(backend, timeout=timeout)
     else:  # The agent's store still holds the addresses of the attempt before; a prefix keeps them apart.
-        store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), world_size, is_master=False, timeout=timeout)
-        dist.init_process_group(backend, store=dist.PrefixStore(f"attempt-{attempt}", store), rank=rank, world_size=world_size, timeout=timeout)
+        address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+        store = dist.TCPStore(address, port, world_size, is_master=False, timeout=timeout)
+        dist.init_process_group(
+            backend, store=dist.PrefixStore(f"attempt-{attempt}", store), rank=rank, world_size=world_size, timeout=timeout
+        )
 
 
 def main() -> None:

@@ -56,7 +56,8 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
 
   function incident(log) {
     const program = path.join(ROOT, ".venv", "bin", "firstfault");
-    const { stdout } = spawnSync(program, ["diagnose", path.join(ROOT, "samples", log), "--format", "json"], { encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync(program, ["diagnose", path.join(ROOT, "samples", log), "--format", "json"], { encoding: "utf8" });
+    assert.equal(status, 1, stderr);
     return JSON.parse(stdout).incidents[0];
   }
 

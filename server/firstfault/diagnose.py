@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .correlate.reading import FileReading
 from .knowledge.library import Library, load_library
-from .knowledge.match import match_line
-from .model import Diagnosis, Line
-from .read.blocks import key_of, read_structure
-from .read.inputs import Source, find_sources
-from .read.lines import complete_times, make_line, segments
-from .read.reader import LineReader, RawFile
-from .read.scan import Scanner
-
-_scanners: dict[int, tuple[Library, Scanner]] = {}
+from .model import Diagnosis
+from .observe import notes_on, observe, scanner_for
+from .read.inputs import find_sources
+from .read.reader import Budget, LineReader
 
 
 class Cancelled(Exception):
     """The caller asked to stop."""
-
-
-def scanner_for(library: Library) -> Scanner:
-    """The scanner of all needles: those of the pages and those of the grammars."""
-    from .correlate.grammar import GRAMMAR_NEEDLES
-
-    known = _scanners.get(id(library))
-    if known is None or known[0] is not library:
-        needles = {n: 0 for n in library.by_needle}
-        for needle, after in GRAMMAR_NEEDLES.items():
-            needles[needle] = max(after, needles.get(needle, 0))
-        known = _scanners[id(library)] = (library, Scanner(needles))
-    return known[1]
 
 
 def diagnose(
@@ -52,17 +35,22 @@ def diagnose(
     total = sum(s.size_bytes for s in sources)
     done = 0
     files: list[FileReading] = []
+    notes: list[str] = []
+    budget = Budget.for_inputs(len(sources))
     for index, source in enumerate(sources):
-        reader = LineReader(scanner, source.name)
-        for chunk in source.chunks():
-            reader.feed(chunk)
-            done += len(chunk)
-            if progress:
-                progress(done, total)
-            if cancelled and cancelled():
-                raise Cancelled
-        files.append(_read(library, scanner, reader.finish(), index, source))
-    return _conclude(library, files)
+        reader = LineReader(scanner, source.name, budget)
+        with source.open() as stream:
+            while count := stream.readinto(reader.space()):
+                reader.commit(count)
+                done += count
+                if progress:
+                    progress(done, total)
+                if cancelled and cancelled():
+                    raise Cancelled
+        raw = reader.finish()
+        files.append(observe(library, scanner, raw, index))
+        notes += [*stream.notes, *notes_on(raw)]
+    return conclude(library, files, notes)
 
 
 def diagnose_text(text: str, name: str = "selection", *, library: Library | None = None) -> Diagnosis:
@@ -71,43 +59,13 @@ def diagnose_text(text: str, name: str = "selection", *, library: Library | None
     scanner = scanner_for(library)
     reader = LineReader(scanner, name)
     reader.feed(text.encode("utf-8", "surrogatepass"))
-    return _conclude(library, [_read(library, scanner, reader.finish(), 0, Source(name, None))])
+    raw = reader.finish()
+    return conclude(library, [observe(library, scanner, raw, 0)], notes_on(raw))
 
 
-def _conclude(library: Library, files: list[FileReading]) -> Diagnosis:
+def conclude(library: Library, files: list[FileReading], notes: Sequence[str] = ()) -> Diagnosis:
+    """The diagnosis of all inputs that were observed; `notes` on how they were read go to its limits."""
     from .correlate.correlate import correlate
 
-    return correlate(library, files)
-
-
-def _read(library: Library, scanner: Scanner, raw: RawFile, index: int, source: Source) -> FileReading:
-    """Cleaned lines and findings of one input."""
-    lines: list[Line] = []
-    names: list[tuple[str, ...]] = []
-    for candidate in raw.candidates:
-        whole = candidate.raw.decode("utf-8", "replace").rstrip("\r")
-        needles = tuple(scanner.needles[i] for i in candidate.needles)
-        if "\r" not in whole:
-            lines.append(make_line(whole, index, candidate.number))
-            names.append(needles)
-            continue
-        for column, part in segments(whole):
-            inside = tuple(n for n in needles if n in part)
-            if inside:
-                lines.append(make_line(part, index, candidate.number, column, whole))
-                names.append(inside)
-    lines = complete_times(lines)
-    samples = complete_times(list(_samples(raw, index)))
-    file = FileReading(index, source.name, raw.bytes, raw.lines, lines, names, samples, repeated=raw.repeated, cut_lines=raw.cut_lines)
-    code = read_structure(lines).code
-    for line, needles in zip(lines, names, strict=True):
-        if needles and key_of(line) not in code:
-            file.findings += match_line(library, line, needles)
-    return file
-
-
-def _samples(raw: RawFile, index: int) -> Iterable[Line]:
-    for number, data in raw.samples:
-        text = data.decode("utf-8", "replace").rstrip("\r")
-        last = text.rsplit("\r", 1)[-1]
-        yield make_line(last, index, number, len(text) - len(last), text)
+    diagnosis = correlate(library, files)
+    return replace(diagnosis, report=replace(diagnosis.report, limits=(*diagnosis.report.limits, *notes))) if notes else diagnosis

@@ -22,7 +22,7 @@ SAMPLES = sorted((ROOT / "samples").glob("*.log"))
 LIBRARY = load_library()
 
 # Who may import whom: the pipeline, one way. A stage may import itself and what stands before it.
-ORDER = ["errors", "model", "read", "knowledge", "correlate", "report", "diagnose", "render", "launch", "lsp", "cli"]
+ORDER = ["errors", "model", "read", "knowledge", "correlate", "report", "observe", "diagnose", "render", "launch", "lsp", "cli"]
 # Two small looks back, each for one function: pages are checked with the same cleaning that logs get.
 ALLOWED_BACK = {("correlate", "knowledge"), ("knowledge", "read")}
 
@@ -149,7 +149,7 @@ def test_hash_seed_and_process_do_not_change_a_byte(sample):
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda p: p.name)
 def test_the_scanner_without_hyperscan_gives_the_same_report(sample, monkeypatch):
-    import firstfault.diagnose as engine
+    import firstfault.observe as engine
     import firstfault.read.scan as scan
 
     fast = to_json(diagnose([sample], library=LIBRARY).report)

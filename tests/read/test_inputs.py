@@ -1,15 +1,23 @@
 """What the user names is opened, or refused with a message in four parts."""
 
 import gzip
+from unittest import mock
 
 import pytest
 
 from firstfault.errors import InputError
+from firstfault.read import stream as stream_module
 from firstfault.read.inputs import find_sources
 
 
-def read(source):
-    return b"".join(source.chunks())
+def read(source, notes=None):
+    data, buffer = b"", memoryview(bytearray(5000))
+    with source.open() as stream:
+        while count := stream.readinto(buffer):
+            data += bytes(buffer[:count])
+        if notes is not None:
+            notes += stream.notes
+    return data
 
 
 def test_a_missing_file_suggests_a_near_one(tmp_path):
@@ -55,11 +63,60 @@ def test_zstd_is_read_through(tmp_path):
     assert read(find_sources([path])[0]) == b"hello\n" * 1000
 
 
-def test_a_damaged_gzip_is_an_error_not_a_crash(tmp_path):
+def test_an_archive_that_ends_early_gives_what_it_has_and_a_note(tmp_path):
     path = tmp_path / "a.log.gz"
-    path.write_bytes(gzip.compress(b"hello\n" * 100_000)[:200])
+    whole = "".join(f"line {i * i}\n" for i in range(100_000)).encode()
+    path.write_bytes(gzip.compress(whole)[:100_000])
+    notes = []
+    data = read(find_sources([path])[0], notes)
+    assert len(data) > 100_000 and whole.startswith(data)
+    assert len(notes) == 1 and "ends early" in notes[0]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 64])
+def test_an_archive_of_which_nothing_can_be_read_is_an_error(tmp_path, damage):
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(b"hello\n" * 100_000)[:10] + damage)
     with pytest.raises(InputError, match="cannot read"):
         read(find_sources([path])[0])
+
+
+def test_a_damaged_zstd_is_no_crash(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    path = tmp_path / "a.log.zst"
+    packed = bytearray(zstandard.ZstdCompressor().compress(b"".join(b"line %d\n" % (i * i) for i in range(100_000))))
+    packed[len(packed) // 2 :] = b"\xee" * 1000
+    path.write_bytes(packed)
+    notes = []
+    try:
+        assert read(find_sources([path])[0], notes).startswith(b"line 0\n")
+    except InputError as error:
+        assert "cannot read" in str(error)
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_an_archive_that_inflates_without_end_is_cut_with_a_note(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(stream_module, "ALWAYS_INFLATED_BYTES", 1 << 20)
+    monkeypatch.setattr(stream_module, "LARGEST_INFLATION", 10)
+    data = b"a harmless line\n" * 4_000_000
+    path = tmp_path / f"bomb.log.{kind}"
+    path.write_bytes(gzip.compress(data, 1) if kind == "gz" else pytest.importorskip("zstandard").ZstdCompressor().compress(data))
+    notes = []
+    given = read(find_sources([path])[0], notes)
+    assert len(given) == max(1 << 20, 10 * path.stat().st_size)
+    assert len(notes) == 1 and "inflates to more than 10 times" in notes[0]
+
+
+def test_standard_input_may_be_compressed(monkeypatch):
+    import io
+    import sys
+
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+    monkeypatch.setattr(sys, "stdin", mock.Mock(buffer=Pipe(gzip.compress(b"hello\n" * 5000))))
+    assert read(find_sources(["-"])[0]) == b"hello\n" * 5000
 
 
 def test_a_utf_16_log_is_read(tmp_path):

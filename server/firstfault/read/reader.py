@@ -1,203 +1,230 @@
-"""Turns chunks of bytes into the lines worth looking at, in flat memory, whatever the chunks are.
+"""Turns bytes into the lines worth looking at, in one pass and in fixed memory, however the bytes arrive.
 
-Knows the scanner and line ends; cleans nothing and knows no failure. The same bytes give the same lines, however cut:
-blocks are re-cut at line ends by position alone.
+Knows the scanner and line ends; cleans nothing and knows no failure. Blocks are cut at line ends by position alone,
+so the same bytes give the same lines for any chunks.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from .kept import KeptLines, RawLine
+from .sample import LineNumbers, LineSampler, Sample
 from .scan import Scanner
 
-BLOCK_BYTES = 1 << 22
-LONGEST_LINE_BYTES = 1 << 24
-KEPT_BYTES = 1 << 16
-_SAMPLE_BYTES = 1 << 16
-_LAST_SAMPLE_BYTES = 1 << 19
-_SAMPLES = 200
-_KEPT_SAMPLES = 3000
-_KEPT_ALIKE = 48
-_DIGITS = b"0123456789"
+BLOCK_BYTES = 1 << 20
+KEPT_BYTES = 1 << 14
+_AROUND_BYTES = 1024
+_MOST_EXCERPTS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class RawLine:
-    """A line as it stands in the input, without its end; `needles` are those the scan saw in it."""
+class Budget:
+    """How much is kept of one input at most: candidate lines, their bytes, and samples."""
 
-    number: int
-    raw: bytes
-    needles: tuple[int, ...]
+    lines: int = 16_000
+    bytes: int = 6 << 20
+    samples: int = 400
+    end_samples: int = 400
+
+    @classmethod
+    def for_inputs(cls, count: int) -> Budget:
+        """The budget of each of `count` inputs, so that all together stay within what one machine holds."""
+        if count <= 4:
+            return cls()
+        whole = cls()
+        share = 4 / count
+        return cls(
+            max(int(whole.lines * share), 400), max(int(whole.bytes * share), 1 << 17),
+            max(int(whole.samples * share), 24), max(int(whole.end_samples * share), 48),
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
 class RawFile:
-    """What was read of one input: the candidate lines in order, a sample of all lines, and the sizes."""
+    """What was read of one input: the candidate lines in order, a sample of all lines, and the sizes.
+
+    `repeated` counts lines that repeat kept ones, `dropped` lines beyond the budget, `cut_lines` lines of which excerpts were kept.
+    """
 
     name: str
     bytes: int = 0
     lines: int = 0
     candidates: list[RawLine] = field(default_factory=list)
-    samples: list[tuple[int, bytes]] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
     repeated: int = 0
+    dropped: int = 0
     cut_lines: int = 0
 
 
-class _Alike:
-    """Lines that differ only in digits: the first and the last ones are kept, the rest counted."""
-
-    __slots__ = ("first", "last", "count")
-
-    def __init__(self) -> None:
-        self.first: list[RawLine] = []
-        self.last: deque[RawLine] = deque(maxlen=_KEPT_ALIKE)
-        self.count = 0
-
-    def add(self, line: RawLine) -> None:
-        self.count += 1
-        if len(self.first) < _KEPT_ALIKE:
-            self.first.append(line)
-        else:
-            self.last.append(line)
-
-
 class LineReader:
-    """Takes bytes with `feed`, gives the RawFile with `finish`."""
+    """Takes bytes with `feed`, or with `space` and `commit` where they can be read into its buffer; gives a RawFile with `finish`."""
 
-    def __init__(self, scanner: Scanner, name: str) -> None:
+    def __init__(self, scanner: Scanner, name: str, budget: Budget | None = None) -> None:
+        budget = budget or Budget()
+        self.name = name
         self._scanner = scanner
-        self._file = RawFile(name)
-        self._parts: list[bytes] = []
-        self._waiting_bytes = 0
+        self._buffer = bytearray(BLOCK_BYTES)
+        self._filled = 0
+        self._kept = KeptLines(budget.lines, budget.bytes)
+        self._sampler = LineSampler(budget.samples, budget.end_samples)
+        self._bytes = 0
         self._number = 1
+        self._column = 0
         self._pending = 0
-        self._alike: dict[tuple[tuple[int, ...], bytes], _Alike] = {}
-        self._samples: deque[tuple[int, bytes]] = deque(maxlen=_KEPT_SAMPLES)
-        self._first_samples: list[tuple[int, bytes]] = []
-        self._inside_long_line = False
+        self._cut_lines = 0
+        self._last_cut = 0
+
+    @property
+    def settled_bytes(self) -> int:
+        """How many bytes from the beginning are in finished blocks."""
+        return self._bytes - self._filled
+
+    def space(self) -> memoryview:
+        """The free part of the buffer, never empty."""
+        return memoryview(self._buffer)[self._filled :]
+
+    def commit(self, count: int) -> None:
+        """`count` bytes were written to the beginning of `space()`."""
+        self._bytes += count
+        self._filled += count
+        if self._filled == len(self._buffer):
+            cut = self._buffer.rfind(b"\n") + 1 or self._buffer.rfind(b"\r") + 1 or _whole_characters(self._buffer, self._filled)
+            if self._buffer[cut - 1] != 0x0A:
+                self._note_cut(self._number)
+            self._block(cut)
+            rest = self._filled - cut
+            self._buffer[:rest] = self._buffer[cut : self._filled]
+            self._filled = rest
 
     def feed(self, chunk: bytes) -> None:
         """Take more bytes."""
-        self._file.bytes += len(chunk)
-        self._parts.append(chunk)
-        self._waiting_bytes += len(chunk)
-        if self._waiting_bytes < BLOCK_BYTES:
-            return
-        data = b"".join(self._parts)
-        at = 0
-        while len(data) - at >= BLOCK_BYTES:
-            cut = data.rfind(b"\n", at, at + BLOCK_BYTES) + 1
-            if not cut:
-                cut = data.find(b"\n", at + BLOCK_BYTES, at + LONGEST_LINE_BYTES) + 1
-                if not cut and len(data) - at < LONGEST_LINE_BYTES:
-                    break
-                cut = cut or at + LONGEST_LINE_BYTES
-            self._block(data[at:cut], last=False)
-            at = cut
-        self._parts = [data[at:]]
-        self._waiting_bytes = len(data) - at
+        view, at = memoryview(chunk), 0
+        while at < len(view):
+            space = self.space()
+            count = min(len(space), len(view) - at)
+            space[:count] = view[at : at + count]
+            at += count
+            self.commit(count)
 
     def finish(self) -> RawFile:
-        """The lines of everything that was fed."""
-        rest = b"".join(self._parts)
-        if rest:
-            self._block(rest, last=True)
-            if not rest.endswith(b"\n"):
-                self._number += 1
-        self._parts, self._waiting_bytes = [], 0
-        kept = [line for alike in self._alike.values() for line in (*alike.first, *alike.last)]
-        self._file.candidates = sorted(kept, key=lambda line: line.number)
-        self._file.repeated = sum(a.count - len(a.first) - len(a.last) for a in self._alike.values())
-        self._file.lines = self._number - 1
-        seen = dict(self._first_samples)
-        seen.update(self._samples)
-        self._file.samples = sorted(seen.items())
-        return self._file
+        """The lines of everything that was taken; nothing can be taken afterwards."""
+        number = self._number
+        if self._filled:
+            self._block(self._filled)
+            number = self._number + (self._buffer[self._filled - 1] != 0x0A)
+        elif self._column:
+            number += 1
+        return RawFile(
+            self.name, self._bytes, number - 1, self._kept.lines(), self._sampler.finish(self._number),
+            self._kept.repeated, self._kept.dropped, self._cut_lines,
+        )  # fmt: skip
 
-    def _block(self, block: bytes, last: bool) -> None:
-        self._candidates(block)
-        behind = self._number + block.count(b"\n")
-        self._sample(block, behind, last)
-        self._number = behind
-        self._inside_long_line = not block.endswith(b"\n")
-        if self._inside_long_line and not last:
-            self._file.cut_lines += 1
+    def snapshot(self) -> RawFile:
+        """What `finish` would give now; more can be taken afterwards. Costs what is kept and one block, whatever was read before."""
+        return self.copy().finish()
 
-    def _candidates(self, block: bytes) -> None:
-        number, at, end = self._number, 0, len(block)
-        after = self._scanner.after
-        hits = self._scanner.hits(block)
-        position, count = 0, len(hits)
+    def copy(self) -> LineReader:
+        """An independent copy."""
+        new = LineReader.__new__(LineReader)
+        new.name, new._scanner = self.name, self._scanner
+        new._buffer, new._filled = self._buffer.copy(), self._filled
+        new._kept, new._sampler = self._kept.copy(), self._sampler.copy()
+        new._bytes, new._number, new._column = self._bytes, self._number, self._column
+        new._pending, new._cut_lines, new._last_cut = self._pending, self._cut_lines, self._last_cut
+        return new
+
+    def _block(self, end: int) -> None:
+        numbers = LineNumbers(self._buffer, 0, self._number)
+        self._candidates(end, numbers)
+        self._sampler.add(self._buffer, 0, end, numbers)
+        self._number = numbers.at(end)
+        if self._buffer[end - 1] == 0x0A:
+            self._column = 0
+        else:
+            # A line longer than a block goes on in the next one.
+            self._column += len(self._buffer[self._buffer.rfind(b"\n", 0, end) + 1 : end].decode("utf-8", "replace"))
+
+    def _candidates(self, end: int, numbers: LineNumbers) -> None:
+        block, after = self._buffer, self._scanner.after
+        hits = self._scanner.hits(memoryview(block)[:end])
+        position, count, at = 0, len(hits), 0
         while position < count or self._pending:
             if self._pending:
                 start = at
-                if start >= end:
-                    return
             else:
                 start = block.rfind(b"\n", at, hits[position][0]) + 1 or at
-                number += block.count(b"\n", at, start)
-            stop = block.find(b"\n", start)
+            if start >= end:
+                return
+            stop = block.find(b"\n", start, end)
             stop = end if stop < 0 else stop
-            found: set[int] = set()
+            first = position
             while position < count and hits[position][0] <= stop:
-                found.add(hits[position][1])
                 position += 1
-            line = block[start:stop]
-            needles = self._scanner.needles_in(line) if -1 in found else tuple(sorted(found))
-            self._keep(RawLine(number, line if len(line) <= KEPT_BYTES else self._shorten(line), needles))
+            number = numbers.at(start)
+            column = self._column if start == 0 else 0
+            if stop - start > KEPT_BYTES:
+                needles = tuple(self._excerpts(start, stop, hits[first:position], number, column))
+            else:
+                line = bytes(block[start:stop])
+                needles = self._needles(line, hits, first, position)
+                self._kept.add(RawLine(number, line, needles, column))
             self._pending = max([self._pending - 1, 0, *(after[i] for i in needles)])
             at = stop + 1
-            number += 1
-            if at > end:
-                return
 
-    def _shorten(self, line: bytes) -> bytes:
-        """A very long line keeps its last part between carriage returns and what surrounds each needle, at most KEPT_BYTES."""
-        self._file.cut_lines += 1
-        hits = self._scanner.hits(line)
-        spans: list[list[int]] = [[0, 2048]]
-        for end, _ in hits[:24]:
-            start = max(line.rfind(b"\r", 0, end), end - 1024, 0)
-            spans.append([start, min(end + 1024, len(line))])
-        spans.append([len(line) - 2048, len(line)])
+    def _note_cut(self, number: int) -> None:
+        if self._last_cut != number:
+            self._last_cut = number
+            self._cut_lines += 1
+
+    def _needles(self, text: bytes, hits: list[tuple[int, int]], first: int, behind: int) -> tuple[int, ...]:
+        if first == behind:
+            return ()
+        if behind - first == 1 and hits[first][1] >= 0:
+            return (hits[first][1],)
+        found = {hits[i][1] for i in range(first, behind)}
+        return self._scanner.needles_in(text) if -1 in found else tuple(sorted(found))
+
+    def _excerpts(self, start: int, stop: int, hits: list[tuple[int, int]], number: int, column: int) -> set[int]:
+        """Of a very long line keep its beginning, its end and what surrounds the first and the last needles; gives the needles."""
+        self._note_cut(number)
+        block = self._buffer
+        half = _MOST_EXCERPTS // 2
+        spans = [[start, min(start + 2 * _AROUND_BYTES, stop)]]
+        for end, _ in hits if len(hits) <= _MOST_EXCERPTS else [*hits[:half], *hits[-half:]]:
+            begin = max(block.rfind(b"\r", start, end - 1) + 1, end - _AROUND_BYTES, start)
+            spans.append([begin, min(end + _AROUND_BYTES, stop)])
+        spans.append([max(stop - 2 * _AROUND_BYTES, start), stop])
         merged: list[list[int]] = []
-        for start, end in sorted(spans):
-            if merged and start <= merged[-1][1]:
+        for begin, end in sorted(spans):
+            if merged and begin <= merged[-1][1]:
                 merged[-1][1] = max(merged[-1][1], end)
             else:
-                merged.append([start, end])
-        # What is left out becomes blanks, so that columns stay true.
-        out = bytearray(b" ") * min(len(line), merged[-1][1])
-        for start, end in merged:
-            out[start:end] = line[start:end]
-        return bytes(out)
+                merged.append([begin, end])
+        seen: set[int] = set()
+        at = start
+        for begin, end in merged:
+            while begin > at and block[begin] & 0xC0 == 0x80:
+                begin -= 1
+            column += len(block[at:begin].decode("utf-8", "replace"))
+            at = begin
+            text = bytes(block[begin:end])
+            inside = self._scanner.needles_in(text)
+            seen.update(inside)
+            self._kept.add(RawLine(number, text, inside, column))
+        return seen
 
-    def _keep(self, line: RawLine) -> None:
-        key = (line.needles, line.raw[:400].translate(None, _DIGITS))
-        alike = self._alike.get(key)
-        if alike is None:
-            alike = self._alike[key] = _Alike()
-        alike.add(line)
 
-    def _sample(self, block: bytes, behind: int, last: bool) -> None:
-        if not self._first_samples:
-            self._first_samples = self._take(block[: min(len(block), _SAMPLE_BYTES)], self._number, 1)
-        size = _LAST_SAMPLE_BYTES if last else _SAMPLE_BYTES
-        start = 0 if len(block) <= size else block.find(b"\n", len(block) - size) + 1
-        tail = block[start:]
-        self._samples.extend(self._take(tail, behind - tail.count(b"\n"), 4 if last else 1))
-
-    def _take(self, part: bytes, number: int, weight: int) -> list[tuple[int, bytes]]:
-        """A thin choice of the lines of `part`, which begins with line `number`: evenly, and the end whole."""
-        lines = [(number + i, line) for i, line in enumerate(part.split(b"\n")) if line]
-        most = _SAMPLES * weight
-        if len(lines) > most:
-            tail = most // 2
-            stride = -(-(len(lines) - tail) // (most - tail))
-            lines = lines[: len(lines) - tail : stride] + lines[-tail:]
-        return [(n, line if len(line) <= 4096 else line[-4096:]) for n, line in lines]
+def _whole_characters(text: bytearray, end: int) -> int:
+    """The greatest place up to `end` that cuts no UTF-8 character of `text`."""
+    for back in range(1, min(4, end)):
+        byte = text[end - back]
+        if byte < 0x80:
+            break
+        if byte >= 0xC0:
+            return end - back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else end
+    return end
 
 
 def read_chunks(scanner: Scanner, chunks: Iterable[bytes], name: str) -> RawFile:

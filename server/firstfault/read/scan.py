@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_hyperscan: Any = None
 try:
-    import hyperscan as _hyperscan
+    import hyperscan
+
+    _hyperscan = hyperscan
 except ImportError:  # no wheel for this platform or Python
-    _hyperscan = None
+    pass
 
 
 class Scanner:
@@ -38,7 +41,7 @@ class Scanner:
         """Whether hyperscan does the work."""
         return self._database is not None
 
-    def hits(self, block: bytes) -> list[tuple[int, int]]:
+    def hits(self, block: bytes | memoryview) -> list[tuple[int, int]]:
         """(offset behind the needle, needle index) of every occurrence that decides which lines are candidates, in order.
 
         The slower path reports at least one needle a line; `needles_in` gives the rest.

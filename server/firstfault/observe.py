@@ -1,0 +1,74 @@
+"""From what was read of one input to its cleaned lines and findings. Knows one input at a time and judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .correlate.reading import FileReading
+from .knowledge.library import Library
+from .knowledge.match import match_line
+from .model import Line
+from .read.blocks import key_of, read_structure
+from .read.kept import RawLine
+from .read.lines import complete_times, make_line, segments
+from .read.reader import RawFile
+from .read.scan import Scanner
+
+_scanners: dict[int, tuple[Library, Scanner]] = {}
+
+
+def scanner_for(library: Library) -> Scanner:
+    """The scanner of all needles: those of the pages and those of the grammars."""
+    from .correlate.grammar import GRAMMAR_NEEDLES
+
+    known = _scanners.get(id(library))
+    if known is None or known[0] is not library:
+        needles = {n: 0 for n in library.by_needle}
+        for needle, after in GRAMMAR_NEEDLES.items():
+            needles[needle] = max(after, needles.get(needle, 0))
+        known = _scanners[id(library)] = (library, Scanner(needles))
+    return known[1]
+
+
+def observe(library: Library, scanner: Scanner, raw: RawFile, index: int) -> FileReading:
+    """The cleaned lines and findings of input number `index`."""
+    lines: list[Line] = []
+    names: list[tuple[str, ...]] = []
+    for candidate in raw.candidates:
+        for line, needles in _lines_of(scanner, candidate, index):
+            lines.append(line)
+            names.append(needles)
+    lines = complete_times(lines)
+    samples = complete_times([_sample(index, number, data) for number, data in raw.samples])
+    file = FileReading(index, raw.name, raw.bytes, raw.lines, lines, names, samples, repeated=raw.repeated, cut_lines=raw.cut_lines)
+    code = read_structure(lines).code
+    for line, needles in zip(lines, names, strict=True):
+        if needles and key_of(line) not in code:
+            file.findings += match_line(library, line, needles)
+    return file
+
+
+def notes_on(raw: RawFile) -> list[str]:
+    """What the reader of a report must know of how an input was read, beyond what its FileReading says."""
+    if not raw.dropped:
+        return []
+    return [f"{raw.name}: {raw.dropped} lines of kinds that fill the log were counted, not kept; the first and the last of them were read"]
+
+
+def _lines_of(scanner: Scanner, candidate: RawLine, index: int) -> Iterator[tuple[Line, tuple[str, ...]]]:
+    """The lines of a candidate: its parts between carriage returns are lines of their own."""
+    whole = candidate.raw.decode("utf-8", "replace").rstrip("\r")
+    needles = tuple(scanner.needles[i] for i in candidate.needles)
+    if "\r" not in whole:
+        yield make_line(whole, index, candidate.number, candidate.column), needles
+        return
+    for column, part in segments(whole):
+        inside = tuple(n for n in needles if n in part)
+        if inside:
+            yield make_line(part, index, candidate.number, candidate.column + column, whole), inside
+
+
+def _sample(index: int, number: int, data: bytes) -> Line:
+    text = data.decode("utf-8", "replace").rstrip("\r")
+    last = text.rsplit("\r", 1)[-1]
+    return make_line(last, index, number, len(text) - len(last), text)

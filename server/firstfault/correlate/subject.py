@@ -1,0 +1,155 @@
+"""Says what the inputs are about: a training or serving job, something else, or a short excerpt that does not tell.
+
+Knows the names of programs, and no failure. A web server's stack trace is none of our business, however loud.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Sequence
+
+from ..model import Line
+from .reading import FileReading
+
+EXCERPT_LINES = 200
+# One line in this many must speak of a job, up to so many lines; a word here and there in a month of system messages is no job.
+_ONE_LINE_IN = 200
+_ENOUGH_LINES = 12
+_LONGEST_TEXT = 2000
+
+
+class Subject(enum.Enum):
+    """What inputs are about. `UNSAID`: an excerpt in which nothing speaks of a job, and nothing of another kind of program."""
+
+    JOB = "job"
+    OTHER = "other"
+    UNSAID = "unsaid"
+
+
+# What only the programs, libraries and launchers of such jobs print, each behind a word that is quickly looked for in lower case.
+# Common words such as rank, epoch, GPU or elastic prove nothing; hexadecimal digits may spell c10d.
+_JOB = tuple(
+    (word, re.compile(expression))
+    for word, expression in (
+        ("torch", r"\b(?:py)?torch(?:run|elastic|titan|vision|tune|rl|x)?\b|\btorch_|[Pp]y[Tt]orch"),
+        ("c10", r"(?<![-\w])c10(?:d\b(?!-)|::|/)"),
+        ("process", r"ProcessGroup|process group|Killed process \d+,? \((?:python|pt_|ray|torchrun)"),
+        ("rank", r"\[[Rr]ank ?\d|\brank\d+\]"),
+        ("world", r"world[_ ]size|WORLD_SIZE"),
+        ("master_addr", r"MASTER_ADDR"),
+        ("pt_", r"\bpt_(?:main|data|elastic)"),
+        ("cu", r"\b(?:cuda|CUDA|cu[Bb][Ll][Aa][Ss]|cu[Dd][Nn][Nn])(?![-a-z])|\b(?:cuda|cublas|cudnn)[A-Z]\w+"),
+        ("ccl", r"\b(?:[RHO]CCL|N[Cc][Cc][Ll]|nccl|rccl|hccl)(?![-a-z])|\b(?:nccl|hccl)[A-Z]\w+"),
+        ("gloo", r"\bgloo\b"),
+        ("hip", r"\bHIP error|\bhip[A-Z]\w+"),
+        ("rocm", r"\bROC[Mm]\b|\brocm"),
+        ("miopen", r"\bMIOpen"),
+        ("hsa_", r"\bHSA_STATUS"),
+        ("ascend", r"\bAscend"),
+        ("pu", r"\b(?:HPU|NPU|TPU|libtpu)(?![-a-z])"),
+        ("xla", r"\bXLA(?![-a-z])|\bxla[./:]"),
+        ("jax", r"\bjaxlib\b|\bimport jax\b|\bjax[./]|\bJAX (?:distributed|process|backend|coordination)"),
+        ("coordination service", r"(?i)coordination service"),
+        ("xid", r"Xid \(PCI|SXid"),
+        ("nvidia-smi", r"nvidia-smi"),
+        ("dcgm", r"(?i)\bdcgm"),
+        ("fabric", r"(?i)\bfabric[- ]?manager"),
+        ("deepspeed", r"(?i)deepspeed"),
+        ("megatron", r"(?i)megatron"),
+        ("nemo", r"\bNeMo\b|\bnemo[./]"),
+        ("fairseq", r"fairseq"),
+        ("mm", r"\bmm(?:engine|cv|detection|pretrain)\b"),
+        ("detectron", r"(?i)detectron"),
+        ("timm", r"\btimm[./]"),
+        ("colossal", r"(?i)colossal(?:ai|chat)"),
+        ("horovod", r"(?i)horovod"),
+        ("hugectr", r"HugeCTR"),
+        ("maxtext", r"MaxText"),
+        ("nanogpt", r"(?i)nanogpt"),
+        ("lightning", r"pytorch_lightning|\blightning(?:_fabric|_utilities|\.pytorch|/)"),
+        ("accelerate", r"\baccelerate (?:launch|config)|\baccelerate[./]"),
+        ("transformers", r"/transformers/|(?:from|import) transformers\b|\btransformers[./](?:[a-z_]+[./])*(?:[a-z_]+\.py|Auto|Trainer)"),
+        ("hugging", r"(?i)hugging_?face"),
+        ("hf_", r"\bhf_hub"),
+        ("dataloader", r"(?i)\bdataloader"),
+        ("loss.backward", r"\bloss\.backward"),
+        ("optimizer", r"\boptimizer\.(?:step|state)"),
+        ("tokenizer", r"\btokenizers?\b"),
+        ("vllm", r"(?i)\bvllm(?![a-z])"),
+        ("sglang", r"(?i)\bsglang(?![a-z])"),
+        ("tensorrt", r"(?i)\btensorrt"),
+        ("trtllm", r"trtllm"),
+        ("tritonserver", r"tritonserver"),
+        ("enginecore", r"EngineCore"),
+        ("tensorflow", r"(?i)\btensorflow(?![a-z])"),
+        ("keras", r"(?i)\bkeras(?![a-z])"),
+        ("mxnet", r"(?i)\bmxnet(?![a-z])"),
+        ("ray", r"\bray::|RayTask|RayWorker|\braylet\b|\bray\.[a-z]"),
+        ("slurm", r"slurmstepd|SLURM_|\bslurm[._]"),
+        ("srun", r"\bsrun[: ]"),
+        ("scancel", r"\bscancel\b"),
+        ("sbatch", r"\bsbatch\b"),
+        ("step", r"\bSTEP \d+\.\d+ ON |StepId=\d"),
+        ("mpi", r"\bmpirun\b|\bmpiexec\b|MPIJob"),
+        ("orte", r"\borted\b|\bORTE"),
+        ("prte", r"PRTE|\bprterun\b"),
+        (".py", r"\b(?:pre|post)?train\w*\.py|\b(?:finetune|fine_tune|sft|dpo|ppo|grpo|bert|gpt|llama)\w*\.py"),
+        ("iteration", r"iteration +\d+/ *\d+ \||elapsed time per iteration"),
+        ("lm loss", r"\blm loss"),
+        ("grad", r"\bgrad[_ ]norm"),
+        ("learning", r"\blearning[_ ]rate"),
+        ("loss': ", r"\{'(?:train_)?loss': "),
+        ("python", r"(?:task|name|comm)=python"),
+        # step 40 … loss: 2.31, epoch 3 loss=0.4
+        ("loss", r"(?i)\b(?:step|iter\w*|epoch|batch)\b.{0,200}?(?<![a-z])(?:\w{1,20}_)?loss['\"]?(?: is)?[ :=]{1,3}-?(?:\d|nan|inf)"),
+    )
+)
+# Programs that are never part of such a job, by what only they print.
+_OTHER = re.compile(
+    r"\b(?:nginx|httpd|apache2?|haproxy|php(?:-fpm)?|PHP|[Tt]omcat|uWSGI|gunicorn|werkzeug|[Dd]jango|[Ff]lask|celery|airflow|ActiveRecord|Kestrel"
+    r"|mysqld?|MySQL|InnoDB|mariadbd?|postgres(?:ql)?|PostgreSQL|postmaster|psycopg2?|sqlalchemy|redis(?:-server)?|mongod|MongoDB|[Ee]lasticsearch"
+    r"|[Kk]afka|[Zz]oo[Kk]eeper|etcd(?:server|main)?|[Pp]rometheus|tsdb|sshd|postfix|dovecot|named|slapd|CRON|logrotate|firefox|chrome|systemd-oomd|journald"
+    r"|[Ss]pring\w*|[Hh]ibernate|[Gg]radle\w*|maven|hudson|npm|webpack|yarn|node:(?:net|fs|internal)|node_modules|beam\.smp|goroutine)\b"
+    r"|^\tat |\bat [\w.$]+\([\w$]+\.(?:java|scala|kt):\d+\)|\bjavax?\.|\bcom\.example\.|\borg\.apache\.|thread '[^']{1,60}' panicked"
+    r"|\b(?:listen|dial|accept) tcp |caller=\w+\.go:|Error: (?:ENOSPC|EMFILE|EADDRINUSE|ECONNREFUSED)"
+)
+
+
+def subject_of(files: Sequence[FileReading]) -> Subject:
+    """What the inputs together are about: a job where any of them is about one."""
+    if any(_is_job(f) for f in files):
+        return Subject.JOB
+    if is_excerpt(files) and not any(_OTHER.search(line.raw[:_LONGEST_TEXT]) for f in files for line in _kept(f)):
+        return Subject.UNSAID
+    return Subject.OTHER
+
+
+def is_excerpt(files: Sequence[FileReading]) -> bool:
+    """Whether somebody picked these few lines: then a specific failure counts although nothing around it speaks of a job."""
+    return sum(f.line_count for f in files) <= EXCERPT_LINES
+
+
+def _kept(file: FileReading) -> Iterable[Line]:
+    yield from file.samples
+    yield from file.lines
+
+
+def _is_job(file: FileReading) -> bool:
+    seen = {line.number for line in _kept(file)}
+    needed = max(1, min(_ENOUGH_LINES, len(seen) // _ONE_LINE_IN))
+    speaking: set[int] = set()
+    for line in _kept(file):
+        if line.number not in speaking and _speaks_of_a_job(line):
+            speaking.add(line.number)
+            if len(speaking) >= needed:
+                return True
+    return False
+
+
+def _speaks_of_a_job(line: Line) -> bool:
+    if line.origin.rank is not None or line.origin.local_rank is not None:
+        return True
+    text = line.raw if len(line.raw) <= _LONGEST_TEXT else line.raw[: _LONGEST_TEXT // 2] + " " + line.raw[-_LONGEST_TEXT // 2 :]
+    low = text.lower()
+    return any(word in low and expression.search(text) is not None for word, expression in _JOB)

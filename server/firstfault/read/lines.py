@@ -75,7 +75,7 @@ def segments(raw: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_codes(raw: str) -> tuple[str, list[int] | range]:
-    if "\x1b" not in raw and "#033" not in raw and "\\x1b" not in raw and "\\u001b" not in raw and not _CONTROL.search(raw):
+    if "\x1b" not in raw and "#033" not in raw and "\\x1b" not in raw and "\\u001b" not in raw and (raw.isprintable() or not _CONTROL.search(raw)):
         return raw, range(len(raw))
     kept: list[str] = []
     columns: list[int] = []

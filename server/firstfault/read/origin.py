@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,47 @@ _NUMBERS = ("rank", "local_rank", "task", "pid", "device")
 def families() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The prefix families in the order in which they are tried."""
     return tuple((f["name"], re.compile(f["regex"])) for f in family_data())
+
+
+# A task label says nothing new behind a rank or another task: there `3: ` is the line's own text.
+_ONLY_FIRST = "srun-label"
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """Neighbouring families joined into one expression, since trying thirty one after the other takes most of the time of a line.
+
+    `fields[i]` are the (field, group) pairs of the family that group i belongs to: the last group that matched tells the family.
+    """
+
+    pattern: re.Pattern[str]
+    fields: list[list[tuple[str, int]]]
+    only_first: bool
+
+
+@functools.lru_cache(maxsize=1)
+def _stages() -> tuple[_Stage, ...]:
+    """The families in the order in which they are tried."""
+    runs: list[list[dict[str, Any]]] = [[]]
+    for family in family_data():
+        if family["name"] == _ONLY_FIRST:
+            runs += [[family], []]
+        else:
+            runs[-1].append(family)
+    return tuple(_join(run) for run in runs if run)
+
+
+def _join(run: list[dict[str, Any]]) -> _Stage:
+    fields: list[list[tuple[str, int]]] = [[]]
+    for family in run:
+        own = [(field, len(fields) + i) for i, field in enumerate(_GROUP.findall(family["regex"]))]
+        fields += [own] * len(own)
+    # The groups lose their names, which may occur once only; an expression that begins with a bracket is skipped at another letter.
+    pattern = re.compile("|".join(_GROUP.sub("(", family["regex"]) for family in run))
+    if pattern.groups != len(fields) - 1:
+        raise ValueError("a prefix family has a group without a name")
+    return _Stage(pattern, fields, run[0]["name"] == _ONLY_FIRST)
 
 
 def family_data() -> list[dict[str, Any]]:
@@ -40,12 +82,16 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
     found: dict[str, Any] = {}
     time: tuple[float, bool] | None = None
     at = 0
+    stages = _stages()
     for _ in range(_MOST_PREFIXES):
-        for name, pattern in families():
-            m = pattern.match(text, at)
-            if m is None or m.end() == at or (name == "srun-label" and ("task" in found or "rank" in found)):
+        for stage in stages:
+            if stage.only_first and ("task" in found or "rank" in found):
                 continue
-            for key, value in m.groupdict().items():
+            m = stage.pattern.match(text, at)
+            if m is None or m.end() == at:
+                continue
+            for key, group in stage.fields[m.lastindex or 0]:
+                value = m[group]
                 if value is None:
                     continue
                 if key == "time":
@@ -58,7 +104,16 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
             break
     if time is None or time[1]:
         time = _better(time, read_time(text[at : at + 160]))
-    return at, Origin(**found), time
+    return at, _origin(tuple(found.items())) if found else _NOBODY, time
+
+
+_NOBODY = Origin()
+
+
+@functools.lru_cache(maxsize=4096)
+def _origin(found: tuple[tuple[str, Any], ...]) -> Origin:
+    """One object for all lines of one process: there are few processes and many lines."""
+    return Origin(**dict(found))
 
 
 def _better(old: tuple[float, bool] | None, new: tuple[float, bool] | None) -> tuple[float, bool] | None:

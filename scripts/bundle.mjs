@@ -34,19 +34,19 @@ export function ownTarget() {
   return target in PLATFORMS ? target : "universal";
 }
 
-/** Fills server/bundled for a target. `python` has pip; the wheels are checked against the lock files and kept in the cache. */
-export function bundle(python, target) {
+/** Fills a folder, server/bundled, for a target. `python` has pip; the wheels are checked against the lock files and kept in the cache. */
+export function bundle(python, target, into = BUNDLED) {
   if (!TARGETS.includes(target)) throw new TaskError(`there is no target ${target}\n  help: one of ${TARGETS.join(", ")}`);
-  rmSync(BUNDLED, { recursive: true, force: true });
-  mkdirSync(BUNDLED, { recursive: true });
+  rmSync(into, { recursive: true, force: true });
+  mkdirSync(into, { recursive: true });
   const folders = [wheels(python, "pure", PURE_LOCK, [["3.10", ["any"]]])];
   if (target !== "universal") folders.push(wheels(python, target, BINARY_LOCK, PYTHONS.map((version) => [version, PLATFORMS[target]])));
   for (const folder of folders) {
     for (const file of readdirSync(folder).filter((name) => name.endsWith(".whl"))) {
-      run(python, ["-m", "zipfile", "-e", path.join(folder, file), BUNDLED], { label: `unpacking ${file}` });
+      run(python, ["-m", "zipfile", "-e", path.join(folder, file), into], { label: `unpacking ${file}` });
     }
   }
-  prune();
+  prune(into);
 }
 
 /** Writes both lock files anew from the versions they name: a hash for every wheel of every target. */
@@ -90,10 +90,10 @@ function writeLock(python, lock, wanted) {
 }
 
 /** Takes away what a running server never reads; licences and the metadata that names versions stay. */
-function prune() {
-  for (const entry of readdirSync(BUNDLED, { recursive: true, withFileTypes: true })) {
+function prune(bundled) {
+  for (const entry of readdirSync(bundled, { recursive: true, withFileTypes: true })) {
     const place = path.join(entry.parentPath ?? entry.path, entry.name);
-    const inside = path.relative(BUNDLED, place).split(path.sep);
+    const inside = path.relative(bundled, place).split(path.sep);
     const unused =
       /\.(pyi|c|pyx)$|^py\.typed$/.test(entry.name) ||
       (entry.isDirectory() && (/^(tests|__pycache__|bin)$/.test(entry.name) || inside[0].endsWith(".data"))) ||

@@ -34,3 +34,9 @@ export function grammarTests() {
 export function manifestTests() {
   run(process.execPath, ["--test", "--test-reporter=spec", path.join("tests", "extension", "manifest.test.mjs")], { label: "the manifest tests" });
 }
+
+/** Runs the server of a VSIX on every Python of this machine. `python` has pip. */
+export function bundledServerTests(python) {
+  const test = path.join("tests", "extension", "server.test.mjs");
+  run(process.execPath, ["--test", "--test-reporter=spec", test], { label: "the tests of the bundled server", env: { FIRSTFAULT_PYTHON_WITH_PIP: python } });
+}

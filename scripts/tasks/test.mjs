@@ -2,7 +2,7 @@
 // Arguments go to pytest alone: npm test -- tests/lsp -k hover
 
 import { bundle, ownTarget } from "../bundle.mjs";
-import { eslint, grammarTests, manifestTests, mypy, pytest, ruff, tsc } from "../checks.mjs";
+import { bundledServerTests, eslint, grammarTests, manifestTests, mypy, pytest, ruff, tsc } from "../checks.mjs";
 import { editorTestObstacle, runEditorTest } from "../editor-test.mjs";
 import { prepareNodePackages } from "../node-packages.mjs";
 import { heading, TaskError } from "../process.mjs";
@@ -37,6 +37,7 @@ export default async function test(args) {
       },
     ],
     ["manifest tests", () => manifestTests()],
+    ["bundled server", () => bundledServerTests(python)],
   ];
   if (obstacle === undefined) steps.push(["VS Code", () => runEditorTest(python, needed(vsix))]);
   else if (process.env.FIRSTFAULT_REQUIRE_EDITOR === "1") steps.push(["VS Code", () => fail(obstacle)]);

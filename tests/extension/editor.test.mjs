@@ -152,6 +152,31 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await closeEditors();
   });
 
+  step("the verdict opens the report beside the log", async () => {
+    await workbench.openFile("stuck-rank.log");
+    await page.locator(".codelens-decoration a", { hasText: `Rank ${STUCK}` }).first().click();
+    const report = await renderedText("Evidence");
+    assert.match(report, /rank-missing-collective/);
+    await page.locator(".tab", { hasText: "stuck-rank.log" }).first().click();
+    await workbench.goToLine(stuck.evidence[0].line);
+    await page.locator(".squiggly-error").first().waitFor();
+    await workbench.screenshot("overview");
+    await closeEditors();
+  });
+
+  step("a log too large to be sent shows its problems all the same", async () => {
+    const progress = readFileSync(path.join(job, "bad-row.log"), "utf8").split("\n").filter((line) => line.includes("step: 5 "));
+    const chunk = `${progress.join("\n")}\n`;
+    writeFileSync(path.join(job, "large.log"), chunk.repeat(Math.ceil(6_000_000 / chunk.length)) + readFileSync(path.join(job, "bad-row.log"), "utf8"));
+    await workbench.openFile("large.log");
+    await workbench.command("Problems: Focus on Problems View");
+    await page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first().waitFor();
+    await workbench.screenshot("large-log");
+    await workbench.command("View: Hide Panel");
+    await closeEditors();
+    rmSync(path.join(job, "large.log"));
+  });
+
   step("a selected traceback is diagnosed beside the log", async () => {
     const lines = readFileSync(path.join(job, "bad-row.log"), "utf8").split("\n");
     const first = lines.findIndex((line) => line.includes("Traceback (most recent call last)"));

@@ -76,7 +76,7 @@ test("a VSIX carries exactly what it needs", () => {
     /^samples\/([\w-]+\.log|train\.sh)$/,
     /^server\/main\.py$/,
     /^server\/firstfault\/([\w-]+\/)*[\w-]+\.(py|md|toml|json|typed)$/,
-    /^server\/bundled\/(attr|attrs|cattr|cattrs|exceptiongroup|hyperscan|lsprotocol|markdown_it|mdurl|pygls|regex|tomli)\/([\w-]+\/)*[\w.-]+\.(py|so|pyd|typed|toml|json|txt|md|html|LICENSE)$/,
+    /^server\/bundled\/(attr|attrs|cattr|cattrs|exceptiongroup|hyperscan|lsprotocol|markdown_it|mdurl|pygls|regex|ruamel|tomli)\/([\w-]+\/)*[\w.-]+\.(py|so|pyd|typed|toml|json|txt|md|html|LICENSE)$/,
     /^server\/bundled\/typing_extensions\.py$/,
     /^server\/bundled\/[\w.]+-[\d.]+\.dist-info\/(METADATA|licenses\/[\w.-]+|LICENSE[\w.]*)$/,
   ];

@@ -144,7 +144,8 @@ class Lines:
 def to_text_edits(text: str, replacements: Iterable[Replacement]) -> list[TextEdit]:
     """Replacements as text edits in document order, without those that change nothing; deletions that overlap become one."""
     kept: list[Replacement] = []
-    for r in sorted(set(replacements), key=lambda r: (r.start, r.end)):
+    # Insertions at one place keep the order in which they were asked for.
+    for r in sorted(dict.fromkeys(replacements), key=lambda r: (r.start, r.end)):
         if text[r.start : r.end] == r.new:
             continue
         if kept and r.start < kept[-1].end:

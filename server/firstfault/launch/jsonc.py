@@ -53,26 +53,31 @@ class JsonSource:
         if not node.members:
             return self._into_empty(node, member)
         last_key, last = node.members[-1]
-        at, comma = self._behind(last.end)
+        behind, comma = self._behind(last.end)
         if self.lines.line_of(node.start) == self.lines.line_of(last_key.start):
             return Replacement(last.end, last.end, f", {member}")
         indent = self.lines.indent_at(last_key.start)
-        new = self.lines.end + indent + member.replace("\n", self.lines.end + indent)
-        return Replacement(at, at, new + ("," if comma else "")) if comma else Replacement(last.end, last.end, "," + new)
+        new = self.lines.end + indent + member.replace("\n", self.lines.end + indent) + ("," if comma else "")
+        # A comment on the line of the last member stays there.
+        line = self.text[behind : self.lines.next_line(behind)].rstrip("\r\n")
+        rest = line.rstrip() if re.match(r"[ \t]*(?://.*|/\*(?:(?!\*/).)*\*/[ \t]*)?$", line) else ""
+        return Replacement(last.end, behind + len(rest), "," + rest + new)
 
-    def remove_member(self, node: JsonNode, index: int) -> Replacement:
-        """Take a member out with its comma: the one before it if it is the last, and its lines."""
+    def remove_member(self, node: JsonNode, index: int) -> list[Replacement]:
+        """Take a member out with its lines and its comma, or with the comma before it if it is the last."""
         key, value = node.members[index]
         if len(node.members) == 1:
-            return Replacement(node.start + 1, node.end - 1, "")
+            return [Replacement(node.start + 1, node.end - 1, "")]
         end, comma = self._behind(value.end)
+        start_of_line = self.lines.start_of_line(key.start)
+        alone = not self.text[start_of_line : key.start].strip() and not self.text[end : self.lines.next_line(end - 1)].strip()
+        previous, _ = self._behind(node.members[index - 1][1].end) if index > 0 else (0, False)
+        if alone:
+            lines = self.lines.whole_lines(key.start, end)
+            return [lines] if comma or index == 0 else [Replacement(previous - 1, previous, ""), lines]
         if index > 0:
-            before = node.members[index - 1][1].end
-            if comma:
-                before, _ = self._behind(before)
-                return Replacement(before, end, "")
-            return Replacement(before, value.end, "")
-        return Replacement(key.start, node.members[1][0].start, "")
+            return [Replacement(previous - 1, value.end, "")] if not comma else [Replacement(previous, end, "")]
+        return [Replacement(key.start, node.members[1][0].start, "")]
 
     def _into_empty(self, node: JsonNode, member: str) -> Replacement:
         if self.lines.line_of(node.start) == self.lines.line_of(node.end - 1):

@@ -51,7 +51,7 @@ def env_replacements(setting: SettingLike, text: str, path: str) -> list[Replace
     changes += recipe_changes
     if not launches and not effective and not changes:
         raise EditRefused(f"{setting.name} is not set", reason="no recipe in this Makefile starts training", where=path)
-    if any(open_way for open_way in launches) and not effective:
+    if any(launches) and not effective:
         changes.append(_insertion(text, lines, logical, setting))
     return changes
 
@@ -121,7 +121,7 @@ def _exports_all(text: str, name: str) -> bool:
 
 
 def _recipes(text: str, logical: list[LogicalLine], setting: SettingLike, path: str) -> tuple[list[bool], list[Replacement]]:
-    """For every launching command of a recipe whether exported variables reach it; and the edits inside recipes."""
+    """For every launching command of a recipe whether it waits for an exported variable; and the edits inside recipes."""
     launches: list[bool] = []
     changes: list[Replacement] = []
     recipes = [p for x in logical if x.recipe and (p := _recipe_script(text, x)) is not None]
@@ -136,10 +136,9 @@ def _recipes(text: str, logical: list[LogicalLine], setting: SettingLike, path: 
             if strength < best:
                 continue
             gate = last_gate(c)
-            if carried(c, gate, setting.name) or any(a.name == setting.name for a in c.assigns):
-                continue
-            launches.append(gate is None)
-            if gate is not None:
+            has_it = carried(c, gate, setting.name) or any(a.name == setting.name for a in c.assigns)
+            launches.append(gate is None and not has_it)
+            if gate is not None and not has_it:
                 r = carry(c, gate, setting.name, shell_edit.quote(setting.value), script.text, path)
                 changes.append(Replacement(offset + r.start, offset + r.end, r.new))
     return launches, changes

@@ -63,7 +63,7 @@ def timeout_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     if not found:
         changes = _new_carrier(source, target, seconds)
     if any("timedelta(" in c.new for c in changes) and _timedelta_name(source) is None:
-        changes.append(source.import_insertion("from datetime import timedelta"))
+        changes.insert(0, source.import_insertion("from datetime import timedelta"))
     return changes
 
 

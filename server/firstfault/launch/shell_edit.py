@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from firstfault.launch.edit import EditRefused, Lines, Replacement, SettingLike
-from firstfault.launch.launchers import launch_strength
+from firstfault.launch.launchers import launch_strength, mentions_launcher
 from firstfault.launch.shell_gates import carried, carry, last_gate, value_words
 from firstfault.launch.shell_parse import parse_shell
 from firstfault.launch.shell_scan import scan_script
@@ -18,6 +18,7 @@ _FAMILY = re.compile(r"(?:NCCL|TORCH|PYTORCH|GLOO|CUDA|OMP|UCX|FI|HCCL|HSA|HIP|R
 # Commands between an export and the launch that may set variables anew.
 _RESETS = frozenset({"source", ".", "module", "ml", "eval", "conda", "unset", "mamba", "spack"})
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
+_READERS = frozenset({"bash", "sh", "zsh", "sbatch", "qsub", "ssh", "srun", "docker", "kubectl"})
 # A value that needs no quotes in any POSIX shell.
 _SAFE = re.compile(r"[A-Za-z0-9_./:,=+@%^-]+$")
 # #SBATCH --nodes=2    #PBS -l select=2    #BSUB -n 4    #$ -cwd
@@ -51,15 +52,14 @@ def env_replacements(setting: SettingLike, text: str, path: str) -> list[Replace
     script = parse_shell(text, path)
     found = list(places(script, setting.name))
     changes = [r for p in found if (r := _change(p, setting.value)) is not None]
-    exported = _exported(script, setting.name)
-    if not exported:
-        changes += [Replacement(p.start, p.start, "export ") for p in found if p.bare and not p.nested]
     launches = launching(script)
+    if not _exported(script, setting.name, [c for _, c in launches]):
+        changes += [Replacement(p.start, p.start, "export ") for p in found if p.bare and not p.nested]
     if not any(s == 2 for s, _ in launches) and (inner := _launching_heredoc(script)):
         start, end = inner
         # The script writes or submits another script: that one is edited.
         inside = env_replacements(setting, text[start:end], path)
-        return sorted({*changes, *(Replacement(r.start + start, r.end + start, r.new) for r in inside)})
+        return [*changes, *(Replacement(r.start + start, r.end + start, r.new) for r in inside)]
     header = _sbatch_header(script, setting)
     changes += header.changes
     if not launches:
@@ -106,6 +106,9 @@ def places(script: Script, name: str, *, base: int = 0, depth: int = 0) -> Itera
             if w.raw[:1] in "'\"" and len(w.raw) > 2 and name + "=" in w.raw and re.search(r"\s", w.raw):
                 yield from _inside(w.raw[1:-1], name, base + w.start + 1, depth, escaped=w.raw[0] == '"', owner=c)
     for h in script.heredocs if depth < 2 else ():
+        # Text for a README is no script: what a shell reads, or what launches, is.
+        if h.reader not in _READERS and not mentions_launcher(script.text[h.start : h.end]):
+            continue
         yield from _inside(script.text[h.start : h.end], name, base + h.start, depth, escaped=not h.quoted, owner=None)
 
 
@@ -175,7 +178,7 @@ def _word_removal(text: str, p: Place, name: str) -> list[Replacement]:
     start = text.rindex(name, 0, p.value.start)
     before, end = text[:start], p.value.end
     # env NCCL_DEBUG=INFO torchrun    -x NCCL_DEBUG=INFO    --export=A,NCCL_DEBUG=INFO    export NCCL_DEBUG=INFO; cd x
-    for pattern in (r"export $", r"\benv $"):
+    for pattern in (r"export $", r"(?<![-\w])env $"):
         if m := re.search(pattern, before):
             tail = re.match(r"; ?| ", text[end:])
             if tail and not re.match(r"\s*[A-Za-z_]\w*=", text[end:]):
@@ -213,13 +216,15 @@ def _reaches(p: Place, c: Command, script: Script) -> bool:
     """Whether an assignment holds when a command runs: it ran before in the same block, or in a function that is called."""
     if p.nested or (p.command.words and p.command.name not in _DECLARES):
         return False
-    if p.command.runs_before(c):
-        return True
+    return _ran_before(p.command, c, script)
+
+
+def _ran_before(first: Command, c: Command, script: Script) -> bool:
     sites = _call_sites(script, c)
-    if any(p.command.runs_before(s) for s in sites):
+    if any(first.runs_before(s) for s in sites):
         return True
-    whole_body = p.command.context == (f"function@{p.command.function}",)
-    return whole_body and any(o.name == p.command.function and o.runs_before(s) for o in script.commands for s in sites)
+    whole_body = first.context == (f"function@{first.function}",)
+    return whole_body and any(o.name == first.function and o.runs_before(s) for o in script.commands for s in sites)
 
 
 def _call_sites(script: Script, c: Command, depth: int = 3) -> list[Command]:
@@ -288,17 +293,17 @@ def _sbatch_header(script: Script, setting: SettingLike) -> _Header:
     return _Header([])
 
 
-def _exported(script: Script, name: str) -> bool:
-    """Whether a bare assignment of the variable reaches child processes by another line."""
-    for c in script.commands:
-        raws = [w.raw for w in c.words]
-        if c.name == "export" and any(r == name or r.startswith(name + "=") for r in raws[1:]):
-            return True
-        if _declares_export(c) and any(r.split("=")[0] == name for r in raws[1:]):
-            return True
-        if raws[:2] == ["set", "-a"] or raws[:3] == ["set", "-o", "allexport"]:
-            return True
-    return False
+def _exported(script: Script, name: str, launches: list[Command]) -> bool:
+    """Whether a bare assignment of the variable reaches every launch by another command that has run by then."""
+    exporting = [c for c in script.commands if _exports(c, name)]
+    return all(any(_ran_before(e, launch, script) for e in exporting) for launch in launches) if launches else bool(exporting)
+
+
+def _exports(c: Command, name: str) -> bool:
+    raws = [w.raw for w in c.words]
+    if c.name == "export" or _declares_export(c):
+        return any(r.split("=")[0] == name for r in raws[1:])
+    return raws[:2] == ["set", "-a"] or raws[:3] == ["set", "-o", "allexport"]
 
 
 def _launching_heredoc(script: Script) -> tuple[int, int] | None:

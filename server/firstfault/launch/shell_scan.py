@@ -26,10 +26,14 @@ def scan_script(text: str) -> Script:
 class _Scanner(ShellLexer):
     # Lists, and-or lists, pipelines
 
-    def list_of(self, *, top: bool = False, ends: frozenset[str] = frozenset(), closer: str = "") -> str:
+    def list_of(self, *, top: bool = False, ends: frozenset[str] = frozenset(), closer: str = "", may_be_empty: bool = False) -> str:
         """Statements up to a reserved word of `ends` or the character `closer`; returns what ended it."""
+        empty = not (top or may_be_empty)
         while True:
             self.gap()
+            if empty and self.ends_here(ends, closer):
+                raise ShellSyntaxError("a command is missing", self.at)
+            empty = False
             if self.at >= len(self.t):
                 if top:
                     return ""
@@ -55,6 +59,9 @@ class _Scanner(ShellLexer):
                 raise ShellSyntaxError(f"unexpected {self.t[self.at]!r}", self.at)
             if top:
                 self.script.statements[-1] = (start, self.trimmed(start))
+
+    def ends_here(self, ends: frozenset[str], closer: str) -> bool:
+        return self.peek_word() in ends or bool(closer and self.t.startswith(closer, self.at))
 
     def at_end_of_statement(self, closer: str) -> bool:
         return self.at >= len(self.t) or self.t[self.at] in "\n#" or bool(closer and self.t.startswith(closer, self.at))
@@ -144,7 +151,7 @@ class _Scanner(ShellLexer):
 
     def inside(self, kind: str, *, ends: frozenset[str] = frozenset(), closer: str = "") -> str:
         self.context.append(f"{kind}@{self.at}")
-        end = self.list_of(ends=ends, closer=closer)
+        end = self.list_of(ends=ends, closer=closer, may_be_empty=kind in {"case", "substitution"})
         self.context.pop()
         return end
 

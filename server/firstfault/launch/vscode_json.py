@@ -92,7 +92,7 @@ def _set(source: JsonSource, owner: JsonNode, path: tuple[str, ...], setting: Se
 
 
 def _removals(source: JsonSource, listed: str, path: tuple[str, ...], setting: SettingLike) -> list[Replacement]:
-    out = []
+    out: list[Replacement] = []
     holder = source.root.get(listed)
     for owner in holder.items if holder is not None else []:
         chain = [owner]
@@ -111,5 +111,5 @@ def _removals(source: JsonSource, listed: str, path: tuple[str, ...], setting: S
         while depth > 0 and len(chain[depth].members) == 1:
             depth -= 1
         key = setting.name if depth == len(path) else path[depth]
-        out.append(source.remove_member(chain[depth], [k.value for k, _ in chain[depth].members].index(key)))
+        out += source.remove_member(chain[depth], [k.value for k, _ in chain[depth].members].index(key))
     return out

@@ -154,6 +154,7 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
 
   step("the verdict opens the report beside the log", async () => {
     await workbench.openFile("stuck-rank.log");
+    await workbench.goToLine(1);
     await page.locator(".codelens-decoration a", { hasText: `Rank ${STUCK}` }).first().click();
     const report = await renderedText("Evidence");
     assert.match(report, /rank-missing-collective/);

@@ -49,7 +49,9 @@ def read_case(file: Path) -> Case:
     if header.get("line ends") == "crlf":
         before, after = before.replace("\n", "\r\n"), after.replace("\n", "\r\n")
     kind, name, value = header["setting"].split(" ", 2)
-    return Case(f"{file.parent.name}/{file.stem}", file, header["path"], Wanted(kind, name, value), header["remove"] == "yes", before, after)
+    return Case(
+        f"{file.parent.name}/{file.stem}", file, header["path"], Wanted(kind, name, value), header["remove"] == "yes", before, after
+    )
 
 
 def write_after(case: Case, after: str) -> None:

@@ -65,7 +65,9 @@ def _blocks() -> st.SearchStrategy[str]:
 @st.composite
 def scripts(draw: st.DrawFn, *, launches: bool = False) -> str:
     """A bash script of some blocks, with or without a shebang, directives and a final newline."""
-    head = draw(st.sampled_from(["", "#!/bin/bash\n", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH -t 10\n", "#!/usr/bin/env bash\n# Trains.\n\n"]))
+    head = draw(
+        st.sampled_from(["", "#!/bin/bash\n", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH -t 10\n", "#!/usr/bin/env bash\n# Trains.\n\n"])
+    )
     blocks = draw(st.lists(_blocks(), min_size=1, max_size=5))
     if launches:
         blocks.insert(draw(st.integers(0, len(blocks))), draw(_LAUNCHES))

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from firstfault.launch import Kind, apply_edits, detect_kind, edits_for, inverse_edits, remove_edits
 
 from .casefile import Case, load_cases, write_after

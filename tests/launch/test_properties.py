@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from firstfault.launch import EditRefused, Wanted, apply_edits, edits_for, inverse_edits, remove_edits
-from firstfault.launch.edit import Replacement, edits_between, to_text_edits
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+
+from firstfault.launch import EditRefused, Wanted, apply_edits, edits_for, inverse_edits, remove_edits
+from firstfault.launch.edit import Replacement, edits_between, to_text_edits
 
 from .grammar import bash_says
 from .scripts import scripts
@@ -51,13 +52,16 @@ def test_removing_takes_every_assignment_of_the_value_away(text: str) -> None:
 @st.composite
 def modules(draw: st.DrawFn) -> str:
     """A Python module with imports in some order, with or without docstring, future import and an existing value."""
-    head = draw(st.sampled_from(["", '"""Doc."""\n', "#!/usr/bin/env python\n# ünïcode\n", '"""Doc."""\nfrom __future__ import annotations\n\n']))
+    head = draw(
+        st.sampled_from(["", '"""Doc."""\n', "#!/usr/bin/env python\n# ünïcode\n", '"""Doc."""\nfrom __future__ import annotations\n\n'])
+    )
     lines = draw(
         st.lists(
             st.sampled_from([
                 "import os", "import sys", "import torch", "from torch import nn", "import torch.distributed as dist", "x = 1",
                 "from datetime import timedelta", "import numpy as np; import json", "def f():\n    import torch\n    return torch",
-                'os = __import__("os")', "try:\n    import apex\nexcept ImportError:\n    apex = None", "from .model import Model", "# comment",
+                'os = __import__("os")', "try:\n    import apex\nexcept ImportError:\n    apex = None", "from .model import Model",
+                "# comment",
                 "class A:\n    pass", "if True:\n    import transformers",
             ]),
             max_size=7,
@@ -88,7 +92,9 @@ def containers(draw: st.DrawFn) -> str:
         "", "env: []\n", "env:\n{s}- name: A\n{s}  value: b\n", "env:\n{s}- {{name: A, value: b}} # c\n",
         "env:\n{s}- name: NCCL_DEBUG\n{s}  value: WARN\n", "env:\n{s}- value: 'WARN' # c\n{s}  name: NCCL_DEBUG\n\n", "env:\n",
     ]))  # fmt: skip
-    parts = draw(st.permutations(["name: train\n", "image: trainer:1 # pinned\n", "# about the command\ncommand: [torchrun, train.py]\n", env]))
+    parts = draw(
+        st.permutations(["name: train\n", "image: trainer:1 # pinned\n", "# about the command\ncommand: [torchrun, train.py]\n", env])
+    )
     lines = "".join(p.format(s=step) for p in parts).splitlines()
     first, rest = lines[0] if not lines[0].startswith("#") else "tty: true", lines if lines[0].startswith("#") else lines[1:]
     body = f"      {step}- {first}\n" + "".join(f"      {step}  {line}\n" if line else "\n" for line in rest)
@@ -117,7 +123,11 @@ def test_a_container_has_the_variable_once_and_all_else_as_before(text: str) -> 
 _PATHS = ["run.sh", "train.py", "Dockerfile", "compose.yaml", ".env", ".deepspeed_env", "Makefile", ".vscode/launch.json", "a.ipynb"]
 
 
-@given(st.sampled_from(_PATHS), st.text(max_size=200), st.sampled_from([DEBUG, Wanted("timeout", "collective_timeout", "1h"), Wanted("flag", "--x", "1")]))
+@given(
+    st.sampled_from(_PATHS),
+    st.text(max_size=200),
+    st.sampled_from([DEBUG, Wanted("timeout", "collective_timeout", "1h"), Wanted("flag", "--x", "1")]),
+)
 def test_no_text_makes_an_edit_fail_but_by_refusing(path: str, text: str, setting: Wanted) -> None:
     try:
         edits = edits_for(setting, text, path)

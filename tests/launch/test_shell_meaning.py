@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from firstfault.launch import apply_edits, edits_for
 
 from .casefile import Case, load_cases
@@ -57,6 +58,13 @@ def run(text: str, path: str, folder: Path) -> list[str]:
         (cwd / "env.sh").touch()
     script = folder / "script.sh"
     script.write_text(text)
-    env = {"PATH": path, "HOME": str(folder), "NODES": "2", "SLURM_NNODES": "1", "SLURM_JOB_NODELIST": "node0", "PBS_O_WORKDIR": str(folder)}
+    env = {
+        "PATH": path,
+        "HOME": str(folder),
+        "NODES": "2",
+        "SLURM_NNODES": "1",
+        "SLURM_JOB_NODELIST": "node0",
+        "PBS_O_WORKDIR": str(folder),
+    }
     done = subprocess.run([bash(), str(script), "small"], capture_output=True, text=True, env=env, cwd=folder, timeout=30)
     return [line for line in done.stdout.splitlines() if "NCCL_DEBUG=" in line and line.split()[0] in STUBS]

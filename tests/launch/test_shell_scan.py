@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import pytest
-from firstfault.launch.shell_scan import scan_script
-from firstfault.launch.shell_script import Command, ShellSyntaxError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from firstfault.launch.shell_scan import scan_script
+from firstfault.launch.shell_script import Command, ShellSyntaxError
 
 from .casefile import load_cases
 from .grammar import bash_says
@@ -61,7 +62,15 @@ def test_what_runs_before_stands_earlier_in_the_same_block_or_around_it() -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["if true; then\n  x\n", "echo 'open\n", "for i in 1 2\n  x\ndone\n", "x )\n", "cat <<EOF\nno end\n", "export A=<token> # placeholder\n", "fi\n"],
+    [
+        "if true; then\n  x\n",
+        "echo 'open\n",
+        "for i in 1 2\n  x\ndone\n",
+        "x )\n",
+        "cat <<EOF\nno end\n",
+        "export A=<token> # placeholder\n",
+        "fi\n",
+    ],
 )
 def test_what_bash_rejects_is_rejected(text: str) -> None:
     assert bash_says(text) is not None

@@ -11,6 +11,7 @@ from ..errors import PageError, UnknownFailure
 from ..model import Role
 from .page import Page, parse_page
 from .pattern import PatternError
+from .stored import parse_pages
 
 ENCYCLOPEDIA = Path(__file__).resolve().parent.parent / "encyclopedia"
 
@@ -93,10 +94,9 @@ def load_library(own: tuple[Path, ...] = ()) -> Library:
     A broken page of the encyclopedia raises PageError; a broken page of the user's is left out and kept in `problems`.
     """
     pages: dict[str, Page] = {}
-    for path in sorted(ENCYCLOPEDIA.glob("*/*.md")):
-        page = parse_page(path.read_text(encoding="utf-8"), str(path))
+    for page in parse_pages([(path.read_text(encoding="utf-8"), str(path)) for path in sorted(ENCYCLOPEDIA.glob("*/*.md"))]):
         if page.id in pages:
-            raise PageError(f"two pages are called {page.id}", where=str(path), help=f"the other one is {pages[page.id].path}")
+            raise PageError(f"two pages are called {page.id}", where=page.path, help=f"the other one is {pages[page.id].path}")
         pages[page.id] = page
     problems: list[PageError] = []
     for folder in own:

@@ -6,7 +6,6 @@ The format stands in CONTRIBUTING. A page that breaks it raises PageError with t
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -268,13 +267,22 @@ def _machine(fences: list[_Fence], path: str) -> tuple[tuple[Signature, ...], tu
             kind, _, rest = fence.info[len("log ") :].partition(" ")
             example = tuple(line for line in fence.lines)
             if kind.startswith("fires"):
-                captures = dict(word.split("=", 1) for word in shlex.split(rest))
+                captures = dict(word.split("=", 1) for word in _words(rest))
                 fires.append(Example(example, captures, None, fence.line))
             else:
                 if not rest.strip():
                     raise PageError("a silent example is named after its trap", where=where, help="```log silent advice line")
                 silent.append(Example(example, {}, rest.strip(), fence.line))
     return tuple(signatures), tuple(fires), tuple(silent)
+
+
+def _words(text: str) -> list[str]:
+    """The words of an info string, which may be quoted as in a shell."""
+    if '"' not in text and "'" not in text and "\\" not in text and "#" not in text:
+        return text.split()
+    import shlex
+
+    return shlex.split(text)
 
 
 def _items(section: _Section | None, path: str) -> list[tuple[str, list[str], dict[str, str]]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from .remote import find_remote, is_address, open_remote
-from .stream import SNIFF_BYTES, ByteStream, is_binary, is_compressed
+from .stream import SNIFF_BYTES, ByteStream, is_binary, is_compressed, is_recorder_dump
 
 _LOG_SUFFIXES = {".log", ".out", ".err", ".txt", ".stdout", ".stderr", ".kmsg", ".dmesg", ".json", ".gz", ".zst", ""}
 _SKIPPED_FOLDERS = {".git", "__pycache__", "node_modules", ".venv", "wandb"}
@@ -40,6 +40,16 @@ class Source:
             return self.path.stat().st_size
         except OSError:
             return 0
+
+    def head(self) -> bytes:
+        """The first bytes of a file as they are stored; nothing for what is no readable file."""
+        if self.path is None:
+            return b""
+        try:
+            with open(self.path, "rb") as f:
+                return f.read(SNIFF_BYTES)
+        except OSError:
+            return b""
 
     def open(self) -> ByteStream:
         """The (decompressed) bytes. Raises InputError when the input cannot be read or is binary."""
@@ -115,5 +125,5 @@ def _logs_in(folder: Path) -> Iterator[Path]:
                     head = f.read(SNIFF_BYTES)
             except OSError:
                 continue
-            if head and (is_compressed(head) or not is_binary(head)):
+            if head and (is_compressed(head) or is_recorder_dump(head) or not is_binary(head)):
                 yield path

@@ -75,7 +75,8 @@ def segments(raw: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_codes(raw: str) -> tuple[str, list[int] | range]:
-    if "\x1b" not in raw and "#033" not in raw and "\\x1b" not in raw and "\\u001b" not in raw and (raw.isprintable() or not _CONTROL.search(raw)):
+    coded = "\x1b" in raw or "#033" in raw or "\\x1b" in raw or "\\u001b" in raw
+    if not coded and (raw.isprintable() or not _CONTROL.search(raw)):
         return raw, range(len(raw))
     kept: list[str] = []
     columns: list[int] = []

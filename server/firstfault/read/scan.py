@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .cache import load_cached, store_cached
+
 _hyperscan: Any = None
 try:
     import hyperscan
@@ -67,37 +69,20 @@ class Scanner:
 def _database(needles: tuple[bytes, ...]) -> Any:
     """The compiled database, from the cache when a sound one is there: compiling takes half a second, loading none."""
     key = hashlib.sha256(b"\0".join((_hyperscan.__version__.encode(), *needles))).hexdigest()[:32]
-    path = cache_folder() / f"needles-{key}.hs"
-    try:
-        stored = path.read_bytes()
-        digest, data = stored[:32], stored[32:]
-        if hashlib.sha256(data).digest() == digest:
-            database = _hyperscan.loadb(data, _hyperscan.HS_MODE_BLOCK)
+    name = f"needles-{key}.hs"
+    stored = load_cached(name)
+    if stored is not None:
+        try:
+            database = _hyperscan.loadb(stored, _hyperscan.HS_MODE_BLOCK)
             database.scratch = _hyperscan.Scratch(database)
             return database
-    except Exception:  # a damaged, foreign or unreadable cache is made anew
-        pass
+        except Exception:  # made for another kind of processor
+            pass
     database = _hyperscan.Database(mode=_hyperscan.HS_MODE_BLOCK)
     expressions = [b"".join(b"\\x%02x" % byte for byte in n) for n in needles]
     database.compile(expressions=expressions, ids=list(range(len(needles))), elements=len(needles), flags=[0] * len(needles))
-    try:
-        data = _hyperscan.dumpb(database)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(hashlib.sha256(data).digest() + data)
-        part.replace(path)
-    except Exception:  # a read-only home only costs the half second again
-        pass
+    store_cached(name, _hyperscan.dumpb(database))
     return database
-
-
-def cache_folder() -> Path:
-    """Where caches may lie: FIRSTFAULT_CACHE, else the user's cache folder."""
-    if given := os.environ.get("FIRSTFAULT_CACHE"):
-        return Path(given)
-    if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA", os.path.expanduser("~"))) / "firstfault" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "firstfault"
 
 
 def config_folder() -> Path:

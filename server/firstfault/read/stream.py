@@ -34,6 +34,14 @@ def is_binary(head: bytes) -> bool:
     return odd * 20 > len(head)
 
 
+def is_recorder_dump(head: bytes) -> bool:
+    """Whether a file that begins with `head` is a flight-recorder dump: a pickle or JSON object with the recorder's keys."""
+    keys = (b"pg_config", b"entries", b"nccl_version", b"comm_lib_version")
+    if head[:1] == b"\x80":
+        return any(key in head[:4096] for key in keys)
+    return head.lstrip()[:1] == b"{" and any(b'"' + key + b'"' in head[:4096] for key in keys)
+
+
 class ByteStream:
     """Reads one input with `readinto`; a context manager that closes it. `notes` says what a reader of the report must know."""
 

@@ -153,15 +153,18 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
   });
 
   step("the verdict opens the report beside the log", async () => {
-    await workbench.openFile("stuck-rank.log");
-    await workbench.goToLine(1);
-    await page.locator(".codelens-decoration a", { hasText: `Rank ${STUCK}` }).first().click();
+    await workbench.openFile("bad-row.log");
+    await page.locator(".codelens-decoration a", { hasText: `Rank ${UNLUCKY}` }).first().click();
     const report = await renderedText("Evidence");
-    assert.match(report, /rank-missing-collective/);
-    await page.locator(".tab", { hasText: "stuck-rank.log" }).first().click();
-    await workbench.goToLine(stuck.evidence[0].line);
+    assert.match(report, /python-exception/);
+    await page.locator(".tab", { hasText: "bad-row.log" }).first().click();
+    await workbench.goToLine(raised.evidence[0].line);
     await page.locator(".squiggly-error").first().waitFor();
+    await page.locator(".view-line .squiggly-inline-unnecessary").first().waitFor();
+    // The picture of the README is this one.
+    await workbench.command("View: Toggle Primary Side Bar Visibility");
     await workbench.screenshot("overview");
+    await workbench.command("View: Toggle Primary Side Bar Visibility");
     await closeEditors();
   });
 

@@ -14,8 +14,8 @@ from .reading import FileReading
 
 EXCERPT_LINES = 200
 # One line in this many must speak of a job, up to so many lines; a word here and there in a month of system messages is no job.
-_ONE_LINE_IN = 200
-_ENOUGH_LINES = 12
+_ONE_LINE_IN = 400
+_ENOUGH_LINES = 4
 _LONGEST_TEXT = 2000
 
 
@@ -107,12 +107,12 @@ _JOB = tuple(
 )
 # Programs that are never part of such a job, by what only they print.
 _OTHER = re.compile(
-    r"\b(?:nginx|httpd|apache2?|haproxy|php(?:-fpm)?|PHP|[Tt]omcat|uWSGI|gunicorn|werkzeug|[Dd]jango|[Ff]lask|celery|airflow|ActiveRecord|Kestrel"
-    r"|mysqld?|MySQL|InnoDB|mariadbd?|postgres(?:ql)?|PostgreSQL|postmaster|psycopg2?|sqlalchemy|redis(?:-server)?|mongod|MongoDB|[Ee]lasticsearch"
-    r"|[Kk]afka|[Zz]oo[Kk]eeper|etcd(?:server|main)?|[Pp]rometheus|tsdb|sshd|postfix|dovecot|named|slapd|CRON|logrotate|firefox|chrome|systemd-oomd|journald"
-    r"|[Ss]pring\w*|[Hh]ibernate|[Gg]radle\w*|maven|hudson|npm|webpack|yarn|node:(?:net|fs|internal)|node_modules|beam\.smp|goroutine)\b"
+    r"\b(?:nginx|httpd|apache2|haproxy|php(?:-fpm)?|PHP|[Tt]omcat|uWSGI|gunicorn|werkzeug|[Dd]jango|[Ff]lask|celery|airflow|ActiveRecord|Kestrel"
+    r"|mysqld?|MySQL|InnoDB|mariadbd?|postgres(?:ql)?|PostgreSQL|postmaster|psycopg2?|sqlalchemy|redis-server|mongod|MongoDB|[Ee]lasticsearch"
+    r"|[Kk]afka|[Zz]oo[Kk]eeper|etcd(?:server|main)?|tsdb|sshd|postfix|dovecot|named\[\d+\]|slapd|CRON|logrotate|firefox|chrome|systemd-oomd|journald"
+    r"|springframework|[Hh]ibernate|[Gg]radle\w*|maven|hudson|npm|webpack|node:(?:net|fs|internal)|node_modules|beam\.smp|goroutine)(?![\w-])"
     r"|^\tat |\bat [\w.$]+\([\w$]+\.(?:java|scala|kt):\d+\)|\bjavax?\.|\bcom\.example\.|\borg\.apache\.|thread '[^']{1,60}' panicked"
-    r"|\b(?:listen|dial|accept) tcp |caller=\w+\.go:|Error: (?:ENOSPC|EMFILE|EADDRINUSE|ECONNREFUSED)"
+    r"|\bAH0\d{4}:|\b(?:listen|dial|accept) tcp |caller=\w+\.go:|Error: (?:ENOSPC|EMFILE|EADDRINUSE|ECONNREFUSED)"
 )
 
 

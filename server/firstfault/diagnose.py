@@ -9,7 +9,7 @@ from dataclasses import replace
 from .correlate.reading import FileReading
 from .knowledge.library import Library, load_library
 from .model import Diagnosis
-from .observe import notes_on, observe, scanner_for
+from .observe import notes_on, observe, read_dump, scanner_for
 from .read.inputs import find_sources
 from .read.reader import Budget, LineReader
 
@@ -38,6 +38,10 @@ def diagnose(
     notes: list[str] = []
     budget = Budget.for_inputs(len(sources))
     for index, source in enumerate(sources):
+        if (recorded := read_dump(source, index)) is not None:
+            files.append(recorded)
+            done += recorded.bytes
+            continue
         reader = LineReader(scanner, source.name, budget)
         with source.open() as stream:
             while count := stream.readinto(reader.space()):

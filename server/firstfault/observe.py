@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .correlate.reading import FileReading
+from .evidence.flight_recorder import parse_dump
 from .knowledge.library import Library
 from .knowledge.match import match_line
-from .model import Line
+from .model import Line, Origin
 from .read.blocks import key_of, read_structure
+from .read.inputs import Source
 from .read.kept import RawLine
 from .read.lines import complete_times, make_line, segments
 from .read.reader import RawFile
 from .read.scan import Scanner
+from .read.stream import is_recorder_dump
 
 _scanners: dict[int, tuple[Library, Scanner]] = {}
 
@@ -46,6 +49,24 @@ def observe(library: Library, scanner: Scanner, raw: RawFile, index: int) -> Fil
         if needles and key_of(line) not in code:
             file.findings += match_line(library, line, needles)
     return file
+
+
+def read_dump(source: Source, index: int) -> FileReading | None:
+    """The reading of a flight-recorder dump, whose lines are the rank's collectives in order; `None` where the input is none."""
+    if source.path is None or not is_recorder_dump(source.head()):
+        return None
+    dump = parse_dump(source.path.read_bytes(), source.name)
+    if dump is None:
+        return None
+    who = Origin(rank=dump.rank)
+    lines = []
+    for call in dump.calls:
+        text = call.text()
+        time_s = None if call.created_ns is None else call.created_ns / 1e9
+        lines.append(Line(index, call.index, text, text, range(len(text)), who, time_s))
+    reading = FileReading(index, source.name, source.size_bytes, len(lines), lines, [()] * len(lines), [])
+    reading.kind, reading.dump, reading.named_rank = "flight-recorder", dump, dump.rank
+    return reading
 
 
 def notes_on(raw: RawFile) -> list[str]:

@@ -24,8 +24,9 @@ NEEDLES = {
 }
 
 # WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds
+# A value counts only where it is whole, because excerpts end in the middle of one.
 _WORK = re.compile(
-    r"Work\w{0,8}\((?:PG ID=\d+, )?SeqNum=(\d+), ?OpType=(\w+)(?:, ?NumelIn=(\d+), ?NumelOut=(\d+))?(?:, ?Timeout\(ms\)=(\d+))?"
+    r"Work\w{0,8}\((?:PG ID=\d+, )?SeqNum=(\d+), ?OpType=(\w+)(?=[,)])(?:, ?NumelIn=(\d+), ?NumelOut=(\d+))?(?:, ?Timeout\(ms\)=(\d+))?"
 )
 # Before torch 2.0: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1806986 milliseconds
 _OLD_WORK = re.compile(r"WorkNCCL\((?:SeqNum=(\d+), ?)?OpType=(\w+)(?:, ?TensorShape=\[([\d, ]*)\])?, ?Timeout\(ms\)=(\d+)\)")

@@ -88,7 +88,7 @@ def _input(facts: Facts, f: FileReading) -> InputSummary:
             ranks.add(r)
         if line.origin.host:
             hosts.add(line.origin.host)
-    return InputSummary(f.name, "log", f.bytes, f.line_count, tuple(sorted(ranks)), tuple(sorted(hosts)))
+    return InputSummary(f.name, f.kind, f.bytes, f.line_count, tuple(sorted(ranks)), tuple(sorted(hosts)))
 
 
 _LAUNCHERS = (

@@ -120,6 +120,7 @@ class Hypothesis:
     ranks: dict[int, list[Finding]] = field(default_factory=dict)
     nobody: list[Finding] = field(default_factory=list)
     detail: str = ""
+    op: str = ""
     strength: str = "direct"
     named: tuple[int, ...] | None = None
     lines: tuple[Line, ...] = ()
@@ -261,7 +262,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     } - {None}  # fmt: skip
     for f in findings:
         page = facts.library.page(f.failure)
-        if page.tells == ANY_EXCEPTION and facts.chain_of(f) in known:
+        if page.tells == ANY_EXCEPTION and (facts.chain_of(f) in known or _is_remnant(f, findings)):
             continue
         detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
@@ -275,6 +276,15 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     for h in found.values():
         h.strength = min((f.strength for f in h.findings), key=("direct", "probable", "symptom").index)
     return list(found.values())
+
+
+def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether a bare exception name was torn off a line next to it, in which ranks that wrote at once glued the same name."""
+    name = _exception_class(f)
+    return not f.captures.get("message") and any(
+        o is not f and o.line.file == f.line.file and 0 < abs(o.line.number - f.line.number) <= 2 and name + name in o.line.text
+        for o in findings
+    )
 
 
 def _exception_class(f: Finding) -> str:

@@ -104,6 +104,8 @@ def _values(facts: Facts, choice: Choice, initiating: Initiating) -> dict[str, s
     if choice.suspicion and choice.suspicion.op and choice.root.kind != "finding":
         s = choice.suspicion
         values["op"] = s.op + (f" {s.seq}" if s.seq is not None else "") + (f" of {s.group}" if s.group and not s.group.isdigit() else "")
+    if choice.root.op:
+        values["op"] = choice.root.op
     values["rank"] = who(choice.ranks)
     pids = sorted(pid for pid, rank in facts.ranks.by_pid.items() if choice.ranks and rank == choice.ranks[0])
     if pids:

@@ -139,6 +139,8 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
     nproc = 0
     agreeing = disagreeing = 0
     for f in reading.files:
+        if f.dump is not None:
+            sizes += [max(members) + 1 for members in f.dump.members.values() if members]
         if f.named_rank is not None:
             ranks.named[f.index] = f.named_rank
         if f.named_host is not None:
@@ -190,8 +192,20 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
     if ranks.world_size is not None and ranks.world_size <= top:
         ranks.world_size = top + 1
     labelled = len(tasks) > 1 and tasks == set(range(max(tasks) + 1))
+    labelled = labelled or _several_tasks_a_host(launchers)
     ranks.tasks_are_ranks = not disagreeing and bool(agreeing or (labelled and not locals_seen and not ranks.seen))
     return ranks
+
+
+def _several_tasks_a_host(launchers: Launchers) -> bool:
+    """Whether srun saw several tasks end on one host: then a task is a process, not the launcher of a node's processes."""
+    tasks: dict[str, set[int]] = {}
+    for e in launchers.exits:
+        if e.local_rank is not None:
+            return False
+        if e.host and e.tasks:
+            tasks.setdefault(e.host, set()).update(e.tasks)
+    return any(len(t) > 1 for t in tasks.values())
 
 
 def _comm(ranks: Ranks, line: Line, m: re.Match[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..evidence.flight_recorder import Dump
 from ..model import Finding, Line
 
 
@@ -22,6 +23,8 @@ class FileReading:
     findings: list[Finding] = field(default_factory=list)
     repeated: int = 0
     cut_lines: int = 0
+    kind: str = "log"
+    dump: Dump | None = None
     named_rank: int | None = None
     named_host: str | None = None
 

@@ -5,7 +5,8 @@ Reads facts that other modules worked out and asks the pages which failure a sig
 
 from __future__ import annotations
 
-from ..model import Line, Role
+from ..evidence.flight_recorder import compare
+from ..model import Finding, Line, Role
 from .collectives import Collectives, Suspicion
 from .communicators import split_communicator
 from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis
@@ -80,7 +81,21 @@ def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collecti
         named = tuple(sorted(r for r in ranks_of if r is not None))
         reason = f"its stack is in {stacks[0].frames[0][0]}, while {waiting} processes wait in a collective"
         out.append(_shown(facts, "stacks", named or None, tuple(s.lines[0] for s in stacks), "direct", reason))
+    out.append(_recorded(facts))
     return [h for h in out if h is not None]
+
+
+def _recorded(facts: Facts) -> Hypothesis | None:
+    """What the flight-recorder dumps among the inputs show."""
+    by_name = {f.dump.name: f for f in facts.reading.files if f.dump is not None}
+    found = compare([f.dump for f in by_name.values() if f.dump is not None]) if by_name else None
+    if found is None:
+        return None
+    lines = tuple(by_name[dump.name].lines[call.index - 1] for dump, call in found.calls)
+    shown = _shown(facts, found.kind, found.ranks, lines, "probable" if found.kind == "absent" else "direct", found.reason)
+    if shown is not None:
+        shown.op = found.op
+    return shown
 
 
 def _uneven_counts(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
@@ -101,6 +116,12 @@ def _uneven_counts(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[in
     return tuple(least), tuple(counts[r][1] for r in least)
 
 
+def reporters(h: Hypothesis) -> dict[int, list[Finding]]:
+    """The ranks that report to have waited for or lost another, with their findings; not those that a report calls absent."""
+    said = {r: [f for f in findings if not f.captures.get("absent")] for r, findings in h.ranks.items()}
+    return {r: findings for r, findings in said.items() if findings}
+
+
 def absent_ranks(
     facts: Facts, hypotheses: list[Hypothesis], collectives: Collectives, any_report: bool = False
 ) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
@@ -111,7 +132,7 @@ def absent_ranks(
     victims: dict[int, Line] = {}
     for h in hypotheses:
         if h.tells in (WAITED, LOST_PEER):
-            for rank, findings in h.ranks.items():
+            for rank, findings in reporters(h).items():
                 victims.setdefault(rank, max(findings, key=lambda f: (f.strength == "direct", len(f.captures), -f.line.number)).line)
     for w in collectives.waits:
         if w.rank is not None:

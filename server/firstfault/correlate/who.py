@@ -8,7 +8,7 @@ from .collectives import Collectives, suspect
 from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
-from .signs import absent_ranks
+from .signs import absent_ranks, reporters
 
 
 def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
@@ -30,7 +30,7 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     places = {f.line.file for f in root.findings}
     own = [e for e in facts.own_failures() if e.rank is not None and e.line.file in places]
     own = own or [e for e in facts.own_failures() if e.rank is not None]
-    victims = {r for h in pool if h is not root and h.tells in (WAITED, LOST_PEER) for r in h.ranks}
+    victims = {r for h in pool if h is not root and h.tells in (WAITED, LOST_PEER) for r in reporters(h)}
     failing = {e.rank for e in own if e.rank is not None} - (victims if root.nobody and not named else set())
     if not named and not failing and root.nobody and victims and (absent := absent_ranks(facts, pool, collectives, any_report=True)):
         # Whoever printed it is none of those that signed another failure.

@@ -94,7 +94,11 @@ def dockerfile_says(text: str) -> str | None:
     import tree_sitter
     import tree_sitter_dockerfile
 
-    tree = tree_sitter.Parser(tree_sitter.Language(tree_sitter_dockerfile.language())).parse(text.encode())
+    with warnings.catch_warnings():
+        # The grammar still hands its pointer over as a number.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        language = tree_sitter.Language(tree_sitter_dockerfile.language())
+    tree = tree_sitter.Parser(language).parse(text.encode())
     return "tree-sitter-dockerfile finds an error" if tree.root_node.has_error else None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from firstfault.launch import Kind, Wanted, apply_edits, edits_for_all
-from firstfault.launch.advice import Withheld, hang_diagnostics, judged, offered, torch_version_in
+from firstfault.launch import Kind, Wanted, apply_edits, edits_for_all, remove_edits_all
+from firstfault.launch.advice import Withheld, hang_diagnostics, judged, offered, present_diagnostics, torch_version_in
 
 PAGE = [
     Wanted("env", "NCCL_DEBUG", "INFO"),
@@ -65,6 +65,15 @@ def test_several_settings_go_in_together() -> None:
     exports = "export NCCL_DEBUG=INFO\nexport TORCH_FR_BUFFER_SIZE=2000\nexport TORCH_NCCL_DUMP_ON_TIMEOUT=1\n"
     assert apply_edits(text, edits) == f"#!/bin/bash\n\n{exports}# go\ntorchrun train.py\n"
     assert len(edits) == 1
+
+
+@pytest.mark.parametrize("version", ["2.5.1", "2.13.0", None])
+def test_diagnostics_that_were_added_are_found_and_taken_out_again(version: str | None) -> None:
+    text = "#!/bin/bash\nexport NCCL_IB_HCA=mlx5\n\ntorchrun train.py\n"
+    after = apply_edits(text, edits_for_all(hang_diagnostics(version), text, "run.sh"))
+    assert present_diagnostics(text, "run.sh") == []
+    assert set(present_diagnostics(after, "run.sh")) == set(hang_diagnostics(version))
+    assert apply_edits(after, remove_edits_all(present_diagnostics(after, "run.sh"), after, "run.sh")) == text
 
 
 @pytest.mark.parametrize(

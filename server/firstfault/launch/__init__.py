@@ -5,12 +5,14 @@ A pure library: texts in, edits out. Only `candidates.find_candidates` and `comm
     edits_for(setting, text, path) -> list[TextEdit]      what to change so that the setting holds; [] when it already does
     edits_for_all(settings, text, path) -> list[TextEdit] the same for several settings together, by whole lines
     remove_edits(setting, text, path) -> list[TextEdit]   the reverse: take out what `edits_for` puts in
+    remove_edits_all(settings, text, path)                the same for several together
     inverse_edits(text, edits) -> list[TextEdit]          undo: turns the edited text back into `text`, byte for byte
     apply_edits(text, edits) -> str
     detect_kind(path, text) -> Kind | None                which kind of launch file this is; None: not one
     settings.lookup(name) -> SettingInfo | None           meaning, values, versions, cost; `.hover_markdown(name)` for a hover
     advice.offered(settings, torch_version=, slow_but_living=) -> list[Offer]     which settings of a page fit a log
     advice.hang_diagnostics(torch_version) -> list[Wanted]                        "Add diagnostics for hangs"
+    advice.present_diagnostics(text, path) -> list[Wanted]                        what "Remove FirstFault diagnostics" takes out
     advice.torch_version_in(log) -> str | None
     lint.lint(text, path, torch_version=, checkpoint_s=) -> list[LintHint]        hints while writing
     lint.fix_all_edits(text, path, torch_version=) -> list[TextEdit]              source.fixAll
@@ -33,7 +35,7 @@ its kind cannot carry the setting, or the value is computed elsewhere. YAML need
 
 from __future__ import annotations
 
-from firstfault.launch.dispatch import edits_for, edits_for_all, remove_edits
+from firstfault.launch.dispatch import edits_for, edits_for_all, remove_edits, remove_edits_all
 from firstfault.launch.edit import EditRefused, SettingLike, TextEdit, Wanted, apply_edits, inverse_edits
 from firstfault.launch.kinds import Kind, detect_kind
 
@@ -49,4 +51,5 @@ __all__ = [
     "edits_for_all",
     "inverse_edits",
     "remove_edits",
+    "remove_edits_all",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from firstfault.launch import settings
 from firstfault.launch.edit import SettingLike, Wanted
+from firstfault.launch.occurrences import occurrences
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,15 @@ def hang_diagnostics(torch_version: str | None = None) -> list[Wanted]:
         fitting = info.name_for(torch_version) if torch_version else next((o.name for o in info.was), info.name)
         out.append(Wanted("env", fitting, value))
     return out
+
+
+def present_diagnostics(text: str, path: str) -> list[Wanted]:
+    """Those diagnostics for hangs that a launch file has, under whichever name and with just the value that they are set with."""
+    found = []
+    for wanted in (w for version in (None, "99.0") for w in hang_diagnostics(version)):
+        if wanted not in found and any(o.value == wanted.value for o in occurrences(wanted.name, text, path)):
+            found.append(wanted)
+    return found
 
 
 # PyTorch version: 2.4.0+cu121     torch==2.6.0     torch 2.2.1     "torch_version": "2.8.0"

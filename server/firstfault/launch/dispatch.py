@@ -87,6 +87,17 @@ def remove_edits(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
     return to_text_edits(text, remover(wanted, text, path))
 
 
+def remove_edits_all(settings: Iterable[SettingLike], text: str, path: str) -> list[TextEdit]:
+    """The edits that take several settings out together, by whole lines; what a file cannot carry is not in it."""
+    after = text
+    for setting in settings:
+        try:
+            after = apply_edits(after, remove_edits(setting, after, path))
+        except EditRefused:
+            continue
+    return edits_between(text, after) if after != text else []
+
+
 Editor = Callable[[SettingLike, str, str], list[Replacement]]
 
 _WITH_COMMANDS = (Kind.COMPOSE, Kind.SKYPILOT, Kind.TORCHX, Kind.KUBERNETES)

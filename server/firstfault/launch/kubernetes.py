@@ -18,6 +18,9 @@ _TRAINING = re.compile(r"nvidia\.com/gpu|amd\.com/gpu|huawei\.com/Ascend|vpc\.am
 
 def manifest_replacements(setting: SettingLike, text: str, path: str) -> list[Replacement]:
     """Set a variable in the training containers of every pod template, and in the scripts that those containers run."""
+    if re.search(r"^kind: *CustomResourceDefinition\b", text, re.MULTILINE):
+        # Its schema speaks of containers on thousands of lines and starts none.
+        raise EditRefused(f"{setting.name} is not set", reason="a resource definition starts no pod", where=path)
     source = YamlSource(text, path)
     changes: dict[int, Replacement] = {r.start: r for r in change_in_blocks(source, setting)}
     carried = list(_through_gates(source, setting))

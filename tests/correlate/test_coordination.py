@@ -1,0 +1,48 @@
+"""Who is blamed in hangs, timeouts and lost peers: facts that real excerpts taught."""
+
+from .check import check
+from .logs import timeout, traceback
+
+
+def join(*parts):
+    return "\n".join(parts) + "\n"
+
+
+def test_an_operation_cut_off_at_the_end_of_an_excerpt_is_no_mismatch():
+    whole = [timeout(r, 700) for r in (0, 1, 2, 3)]
+    log = join(*whole[:3]) + whole[3][: whole[3].index("OpType=") + len("OpType=ALLR")]
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+def test_tasks_that_srun_saw_end_on_one_host_are_ranks():
+    log = join(
+        "srun: error: gpu-04: task 9: Segmentation fault",
+        "srun: error: gpu-04: task 10: Segmentation fault",
+        "2026-11-02 10:06:30.684022: E xla/coordination_service.cc:956] /job:jax_worker/replica:0/task:9 has been set to ERROR in "
+        "coordination service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:9 heartbeat timeout.",
+    )
+    check(log, "process-segfault", [9, 10], evidence="Segmentation fault", collateral=["heartbeat timeout"])
+
+
+def test_one_task_a_host_may_be_a_launcher_and_names_no_rank():
+    log = join("srun: error: gpu-04: task 9: Segmentation fault", "srun: error: gpu-05: task 10: Segmentation fault")
+    check(log, "process-segfault", None)
+
+
+def test_the_task_that_stopped_its_heartbeats_is_the_first_and_not_a_victim():
+    log = join(
+        "I1102 16:00:39.451247 1406417 train.py:501] Training: step 198",
+        "2026-11-02 16:03:15.140058: E xla/coordination_service.cc:954] /job:jax_worker/replica:0/task:5 has been set to ERROR in "
+        "coordination service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:5 heartbeat timeout.",
+    )
+    check(log, "peer-heartbeat-lost", [5], verdict="undetermined")
+
+
+def test_a_bare_name_torn_off_a_glued_line_is_no_failure_of_its_own():
+    glued = "RuntimeErrorRuntimeErrorRuntimeError: RuntimeError: : : [2] is setting up NCCL communicator and retrieving ncclUniqueId from [0] "
+    log = join("RuntimeError", glued + "via c10d key-value store by key '0', but store->get('0') got error: Socket Timeout")
+    check(log, "collective-timeout", verdict="undetermined", evidence="Socket Timeout")
+
+
+def test_a_bare_name_at_the_end_of_a_traceback_still_is_the_failure():
+    check(join(traceback("NotImplementedError", "[rank1]: ")), "python-exception", [1], evidence="NotImplementedError")

@@ -130,24 +130,31 @@ export class Workbench {
 
   /** Runs a command by its title through the command palette. */
   async command(title) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget input.input").first();
-    await input.waitFor({ state: "visible" });
-    await input.fill(`>${title}`);
-    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: title }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.#pick("F1", `>${title}`, title);
   }
 
   /** Opens a file of the workspace by name. */
   async openFile(name) {
-    await this.page.keyboard.press("Control+P");
-    const input = this.page.locator(".quick-input-widget input.input").first();
-    await input.waitFor({ state: "visible" });
-    await input.fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.#pick("Control+P", name, name);
     await this.page.locator(".tab.active", { hasText: name }).waitFor();
     await this.page.locator(".editor-group-container.active .view-line").first().waitFor();
+  }
+
+  /** Types into a quick pick and takes the first entry, once it is the wanted one. A pick that loses the focus closes; then again. */
+  async #pick(key, text, wanted) {
+    const input = this.page.locator(".quick-input-widget input.input").first();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.page.keyboard.press(key);
+        await input.fill(text, { timeout: 5_000 });
+        await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: wanted }).first().waitFor({ timeout: 10_000 });
+        break;
+      } catch (error) {
+        if (attempt === 3) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
+    await this.page.keyboard.press("Enter");
   }
 
   /** Moves the cursor of the active editor to a line. */

@@ -36,6 +36,7 @@ NEEDLES = {
     "Exited with exit code": 0,
     "srun: error": 0,
     "exited on signal": 0,
+    "noticed that process rank": 1,
     "died from signal": 0,
     "exited with code": 0,
     "exited with exit code": 0,
@@ -55,7 +56,11 @@ _FORCED = re.compile(r"Unable to shutdown process (\d+) via")
 _SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|process (\d+) terminated with (?:signal (\w+)|exit code (\d+))")
 # srun: error: node-b: task 1: Exited with exit code 1 · tasks 2-3: Killed
 _SRUN = re.compile(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
+# mpirun noticed that process rank 7 with PID 0 on node gpu-04 exited on signal 9 (Killed).
+# PRRTE breaks the line before `signal`.
+_NOTICED = re.compile(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
 _DEEPSPEED = re.compile(r"exits with return code = (-?\d+)")
+_ON_SIGNAL = re.compile(r"signal (\d+) \(")
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
 
 
@@ -103,6 +108,7 @@ def read_launchers(reading: Reading) -> Launchers:
     for f in reading.files:
         entry: Exit | None = None
         root_at = -100
+        noticed: Exit | None = None
         for line in f.lines:
             text = line.text
             if "Root Cause (first observed failure)" in text or text.strip() == "Root Cause:":
@@ -136,6 +142,12 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, code, spawn_index=int(m[1] or m[2])))
             elif m := _SRUN.search(text):
                 facts.exits.append(Exit(line, _srun_code(m[3]), tasks=_numbers(m[2]), host=m[1], said=m[3], time_s=line.time_s))
+            elif m := _NOTICED.search(text):
+                noticed = Exit(line, -int(m[4]) if m[4] else None, int(m[1]), host=m[3], pid=int(m[2]) or None, said="mpirun")
+                facts.exits.append(noticed)
+            elif noticed is not None and noticed.code is None and line.number == noticed.line.number + 1:
+                if m := _ON_SIGNAL.match(text):
+                    noticed.code = -int(m[1])
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

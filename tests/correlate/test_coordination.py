@@ -39,10 +39,36 @@ def test_the_task_that_stopped_its_heartbeats_is_the_first_and_not_a_victim():
 
 
 def test_a_bare_name_torn_off_a_glued_line_is_no_failure_of_its_own():
-    glued = "RuntimeErrorRuntimeErrorRuntimeError: RuntimeError: : : [2] is setting up NCCL communicator and retrieving ncclUniqueId from [0] "
-    log = join("RuntimeError", glued + "via c10d key-value store by key '0', but store->get('0') got error: Socket Timeout")
+    glued = "RuntimeErrorRuntimeErrorRuntimeError: RuntimeError: : : [2] is setting up NCCL communicator and retrieving ncclUniqueId "
+    log = join("RuntimeError", glued + "from [0] via c10d key-value store by key '0', but store->get('0') got error: Socket Timeout")
     check(log, "collective-timeout", verdict="undetermined", evidence="Socket Timeout")
 
 
 def test_a_bare_name_at_the_end_of_a_traceback_still_is_the_failure():
     check(join(traceback("NotImplementedError", "[rank1]: ")), "python-exception", [1], evidence="NotImplementedError")
+
+
+def test_a_notice_that_prrte_broke_in_two_still_names_the_rank():
+    log = join(
+        "frame #4: c10d::ProcessGroupNCCL::WorkNCCL::isCompleted() + 0x58 (0x14 in /opt/venv/lib/libtorch_cuda.so)",
+        "prterun noticed that process rank 5 with PID 0 on node gpu-04 exited on",
+        "signal 6 (Aborted).",
+    )
+    check(log, "process-aborted", [5], verdict="undetermined")
+
+
+def test_a_failed_hip_call_on_one_device_outranks_what_the_proxy_of_another_says():
+    log = join(
+        "gpu-04:31965:31971 [0] /opt/rccl/src/proxy.cc:1190 NCCL WARN Socket recv failed while polling for opId=0x7d9e",
+        "gpu-04:31965:31965 [1] NCCL INFO /opt/rccl/src/group.cc:437 -> 1",
+        "gpu-04: Test NCCL failure common.cu.cpp:1291 'unhandled cuda error (run with NCCL_DEBUG=INFO for details) / '",
+    )
+    check(log, "nccl-cuda-failure", verdict="undetermined", evidence="unhandled cuda error")
+
+
+def test_a_fault_of_a_program_that_is_not_of_the_job_yields_to_a_fault_of_the_gpu():
+    log = join(
+        "[31387.607699] indexer[33417]: segfault at 656c6c6f ip 000055d26855077c sp 00007ffff2eeaab0 error 4 in indexer[55d268550000+1000]",
+        "[31483.897230] NVRM: Xid (PCI:0000:18:00): 79, pid=33750, name=python, GPU has fallen off the bus.",
+    )
+    check(log, "gpu-fell-off-bus", evidence="Xid")

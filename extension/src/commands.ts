@@ -1,7 +1,7 @@
 // The commands: each takes a text or a path to the server and shows what comes back. Knows no failure.
 import path from "node:path";
 import * as vscode from "vscode";
-import { ResponseError } from "vscode-languageclient/node";
+import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import { contentOf, nameOf } from "./documents";
 import { copyText, goToFirstFault } from "./navigation";
@@ -197,7 +197,7 @@ export class Commands {
       await action();
     } catch (error) {
       if (error instanceof NotRunning) return;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = explained(error);
       this.log.error(error instanceof Error && !(error instanceof ResponseError) ? error : message);
       // A message with a button is shown in full, one without is cut to a line.
       const logs = vscode.l10n.t("Show Logs");
@@ -206,6 +206,14 @@ export class Commands {
       });
     }
   }
+}
+
+/** What went wrong, in the words of the server where it still had any. */
+function explained(error: unknown): string {
+  if (error instanceof ResponseError && error.code === ErrorCodes.PendingResponseRejected) {
+    return vscode.l10n.t("the server ended before it answered; it is started again. The log says why it ended.");
+  }
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** The four parts of an error, which a notification would run together, as sentences. */

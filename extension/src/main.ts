@@ -30,7 +30,9 @@ export function activate(context: vscode.ExtensionContext): void {
       if (needsRestart) void running.restart();
     }),
   );
-  void running.start();
+  running.start().catch((error: unknown) => {
+    log.error(error instanceof Error ? error : String(error));
+  });
 }
 
 /** Called by the editor when it closes; the server gets a moment to end by itself. */

@@ -6,11 +6,9 @@ import {
   ErrorAction,
   LanguageClient,
   RevealOutputChannelOn,
-  State,
   TransportKind,
   WorkDoneProgress,
   type ClientCapabilities,
-  type ErrorHandler,
   type FeatureState,
   type LanguageClientOptions,
   type StaticFeature,
@@ -132,11 +130,17 @@ export class Session implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: { trusted: vscode.workspace.isTrusted, maxSyncBytes: maxSyncBytes() } satisfies InitializationOptions,
       initializationFailedHandler: () => false,
-      errorHandler: this.errorHandler(),
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.onClosed(client);
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
       diagnosticPullOptions: { onChange: true, onSave: false, onTabs: false, filter: (document) => !isEnabled(document.uri) },
       middleware: large.middleware(),
     };
-    const client = new LanguageClient(
+    const client = new QuietClient(
       "firstfault",
       "FirstFault",
       {
@@ -153,37 +157,32 @@ export class Session implements vscode.Disposable {
     client.onNotification(StatusNotification, (status) => {
       this.status.update(status);
     });
-    client.onDidChangeState(({ newState }) => {
-      if (newState === State.Starting) this.status.starting();
-      if (newState === State.Running) this.status.running(`Python ${interpreter.version}: ${interpreter.command} (${interpreter.origin})`);
-    });
     return client;
   }
 
-  /** Restarts a crashed server without a word the first times, and tells once when it keeps crashing. */
-  private errorHandler(): ErrorHandler {
-    return {
-      error: () => ({ action: ErrorAction.Continue, handled: true }),
-      closed: () => {
-        const now = Date.now();
-        this.crashes.push(now);
-        while (this.crashes[0] !== undefined && now - this.crashes[0] > CRASH_WINDOW_MS) this.crashes.shift();
-        if (this.crashes.length < CRASHES_BEFORE_GIVING_UP) {
-          this.log.warn("The server ended by itself and is started again.");
-          return { action: CloseAction.Restart, handled: true };
-        }
-        this.crashes.length = 0;
-        const dead = this.client;
-        this.client = undefined;
-        void dead?.dispose().catch(() => undefined);
-        this.told = false;
-        this.report(
-          vscode.l10n.t("The FirstFault server ended {0} times within three minutes and stays off. The log says why.", CRASHES_BEFORE_GIVING_UP),
-          vscode.l10n.t("the server keeps ending"),
-        );
-        return { action: CloseAction.DoNotRestart, handled: true };
-      },
-    };
+  /** Called when the connection of a client is gone. A crashed server is started again; one that keeps crashing is told once and stays off. */
+  private onClosed(client: LanguageClient): void {
+    // One that never ran, or was asked to end, is not a crash.
+    if (client !== this.client) return;
+    const now = Date.now();
+    this.crashes.push(now);
+    while (this.crashes[0] !== undefined && now - this.crashes[0] > CRASH_WINDOW_MS) this.crashes.shift();
+    const again = this.crashes.length < CRASHES_BEFORE_GIVING_UP;
+    this.log.warn(again ? "The server ended by itself and is started again." : "The server keeps ending by itself.");
+    void this.enqueue(async () => {
+      if (client !== this.client) return;
+      await this.shutdown();
+      if (again) {
+        await this.launch();
+        return;
+      }
+      this.crashes.length = 0;
+      this.told = false;
+      this.report(
+        vscode.l10n.t("The FirstFault server ended {0} times within three minutes and stays off. The log says why.", CRASHES_BEFORE_GIVING_UP),
+        vscode.l10n.t("the server keeps ending"),
+      );
+    });
   }
 
   private async shutdown(): Promise<void> {
@@ -232,5 +231,12 @@ class UnconfirmedEdits implements StaticFeature {
 
   clear(): void {
     // Nothing is held.
+  }
+}
+
+/** The protocol library's client, which tells of trouble in the log only: what a person must know, the session says once. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
   }
 }

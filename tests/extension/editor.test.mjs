@@ -259,6 +259,20 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     assert.deepEqual(await workbench.notifications(), []);
   });
 
+  step("a server that cannot start says so in one message, and comes back when it can", async () => {
+    const main = path.join(workbench.extensionFolder(), "server", "main.py");
+    const good = readFileSync(main, "utf8");
+    writeFileSync(main, "raise SystemExit(3)\n");
+    await workbench.command("FirstFault: Restart Server");
+    await page.locator(".notification-list-item-message", { hasText: "did not start" }).first().waitFor();
+    await workbench.screenshot("broken-server");
+    assert.equal((await workbench.notifications()).length, 1);
+    writeFileSync(main, good);
+    await workbench.command("FirstFault: Restart Server");
+    await page.locator(".squiggly-error").first().waitFor();
+    await workbench.command("Notifications: Clear All Notifications");
+  });
+
   step("when no Python fits, one message lists what was tried, and the right setting heals it", async () => {
     const settings = path.join(job, ".vscode", "settings.json");
     mkdirSync(path.dirname(settings));

@@ -1,6 +1,6 @@
-// A real VS Code in a browser, driven as a person would. Knows nothing of FirstFault.
+// A real VS Code in a browser, driven as a person would. Knows nothing of what FirstFault shows.
 import { spawn, spawnSync } from "node:child_process";
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createWriteStream, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -187,6 +187,13 @@ export class Workbench {
   async clipboard(text) {
     await this.page.locator(".explorer-viewlet .title-label, .composite.title .title-label").first().click();
     return text === undefined ? this.page.evaluate(() => navigator.clipboard.readText()) : this.page.evaluate((value) => navigator.clipboard.writeText(value), text);
+  }
+
+  /** Where the installed extension lies. */
+  extensionFolder() {
+    const extensions = path.join(this.home, "extensions");
+    const name = readdirSync(extensions, { withFileTypes: true }).find((entry) => entry.isDirectory() && entry.name.startsWith("firstfault."));
+    return path.join(extensions, name.name);
   }
 
   /** The text of each notification that is shown. */

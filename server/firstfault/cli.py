@@ -46,9 +46,13 @@ def _parser(fixing: bool) -> argparse.ArgumentParser:
     formats = argparse.ArgumentParser(add_help=False)
     formats.add_argument("--format", choices=("text", "json", "markdown"), default="text")
 
-    diagnose = commands.add_parser("diagnose", parents=[own, formats], help="diagnose logs: files, folders, or - for standard input")
+    diagnose = commands.add_parser("diagnose", parents=[own], help="diagnose logs: files, folders, or - for standard input")
     diagnose.add_argument("paths", nargs="+", metavar="PATH")
+    diagnose.add_argument("--format", choices=("text", "json", "markdown", "html"), default="text", help="html: one file for a browser")
+    diagnose.add_argument("--redact", action="store_true", help="mask hosts, addresses, users, folders and keys in what is printed")
     diagnose.add_argument("--why", action="store_true", help="show the timeline that led to the verdict")
+    diagnose.add_argument("--workers", type=_count, metavar="N", help="read with N processes; without it as many as are worth it")
+    diagnose.add_argument("--scheduler", metavar="ADDRESS", help="read on the dask cluster of this scheduler, such as tcp://head:8786")
     diagnose.set_defaults(run=_diagnose)
 
     explain = commands.add_parser("explain", parents=[own, formats], help="print the page of a failure")
@@ -100,10 +104,26 @@ def _library(args: argparse.Namespace) -> Library:
     return library
 
 
+def _count(text: str) -> int:
+    """A number of processes."""
+    if not text.isdigit() or not 1 <= int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 1024")
+    return int(text)
+
+
 def _diagnose(args: argparse.Namespace) -> int:
     from .diagnose import diagnose
+    from .render.progress_bar import ProgressBar
 
-    report = diagnose(args.paths, library=_library(args)).report
+    library = _library(args)
+    with ProgressBar() as bar:
+        report = diagnose(
+            args.paths, library=library, progress=bar.bytes_read, inputs_done=bar.inputs_read, workers=args.workers, scheduler=args.scheduler
+        ).report
+    if args.redact:
+        from .render.redact import redact
+
+        report = redact(report)
     if args.format == "json":
         from .report import to_json
 
@@ -112,6 +132,12 @@ def _diagnose(args: argparse.Namespace) -> int:
         from .render.markdown import report_markdown
 
         sys.stdout.write(report_markdown(report) + "\n")
+    elif args.format == "html":
+        from .render.html import report_html
+
+        # The document says that it is UTF-8, whatever the terminal's encoding.
+        sys.stdout.buffer.write(report_html(report, host="file", pages=library).encode("utf-8"))
+        sys.stdout.buffer.flush()
     else:
         from rich.console import Console
 

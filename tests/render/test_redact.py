@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firstfault.diagnose import diagnose
+from firstfault.knowledge.library import load_library
 from firstfault.model import Evidence, Incident, Initiating, InputSummary, Job, Report, TimelineEntry, Verdict
 from firstfault.render.markdown import report_markdown
 from firstfault.render.redact import redact, redact_text
 from firstfault.report import to_json
 
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = load_library()
 SAMPLES = sorted((ROOT / "samples").glob("*.log"))
 RECORDED = [ROOT / "tests" / "lab" / "recorded" / n for n in ("keyerror-rank3-two-nodes", "master-unresolvable", "sigkill-rank1-files")]
 
@@ -225,3 +227,9 @@ def test_redaction_gives_a_sound_report():
     assert dataclasses.asdict(after)["incidents"][0]["verdict"] is Verdict.PROBABLE
     assert after.incidents[0].evidence[0].text == "host-1: task 3: Killed"
     assert (after.incidents[0].evidence[0].column, after.incidents[0].evidence[0].end_column) == (1, 7)
+
+
+def test_failure_ids_and_titles_stay():
+    for page in LIBRARY.pages.values():
+        for text in (page.id, page.title, page.impact, page.on_call, *(a.because for a in page.alternatives)):
+            assert redact_text(text) == text

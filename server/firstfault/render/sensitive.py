@@ -92,7 +92,7 @@ _KEY = re.compile(
     r"""(?<![A-Za-z0-9])(?:
       hf_[A-Za-z0-9]{12,} | api_org_[A-Za-z0-9]{12,}
     | (?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{16}
-    | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{16,} | gl[a-z]{2,6}-[\w-]{16,}
+    | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{16,} | gl(?:pat|dt|rt|soat|cbt|ptt|ft|imt|agent|oas)-[\w-]{16,}
     | sk-(?=[\w-]*[0-9])[\w-]{16,} | [rp]k_(?:live|test)_\w{8,} | xox[a-z]-[\w-]{8,}
     | AIza[\w-]{30,} | ya29\.[\w-]{8,} | nvapi-[\w-]{12,} | wandb_v[0-9]+_\w{12,}
     | npm_[A-Za-z0-9]{16,} | pypi-[\w-]{16,} | dckr_pat_[\w-]{8,} | dop_v1_\w{16,}
@@ -134,7 +134,7 @@ def _keys(text: str) -> Iterator[Span]:
 
 _MAIL = re.compile(r"(?<![\w.%+-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?![\w-])")
 # ssh alice@login2
-_AT_HOST = re.compile(r"(?<![\w.%+-])(?P<user>[^\W\d][\w.-]*)@(?P<host>(?!v\d)[^\W\d_][\w-]*(?:\.[\w-]+)*)(?![\w-])")
+_AT_HOST = re.compile(r"(?<![\w.%+-])(?P<user>[^\W\d][\w.-]+)@(?P<host>(?!v\d|sha\d)[^\W\d_][\w-]{2,}(?:\.[\w-]+)*)(?![\w-])")
 
 
 def _mail(text: str, known: Known) -> Iterator[Span]:
@@ -156,6 +156,7 @@ _HEX = re.compile(r"(?<![A-Za-z0-9])(?=[a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{32
 _MAC = re.compile(r"(?<![\w:])[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}(?![\w:])")
 # NET/Socket : Using eth0:fe80::9a03:9bff:fe2c:11d0%eth0<0>
 _COLONS = re.compile(r"[\w.]*(?::[\w.]*){2,}(?:%[\w.-]*\w)?")
+_IN_USE = tuple(ipaddress.IPv6Network(n) for n in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8", "64:ff9b::/96"))
 _IPV4 = re.compile(r"(?<![\d.vV])(?:(?:25[0-5]|2[0-4]\d|[01]?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|[01]?\d?\d)(?!\d|\.\d)")
 
 
@@ -188,7 +189,9 @@ def _ipv6(run: str, at: int) -> Iterator[Span]:
             except ValueError:
                 continue
             inner = address.ipv4_mapped or address
-            if not inner.is_loopback and not inner.is_unspecified:
+            # Nobody has an address outside of these; a C++ name such as `c10::` looks like one.
+            used = address.ipv4_mapped or any(address in network for network in _IN_USE)
+            if used and not inner.is_loopback and not inner.is_unspecified:
                 yield Span(at + start, at + (len(run) if end == scope < len(run) else stop), "ip", str(inner))
             return
 
@@ -217,6 +220,7 @@ _USER = re.compile(
 )
 _ACCOUNTS = {
     "root", "ubuntu", "ec2-user", "nobody", "slurm", "jovyan", "runner", "app", "git", "none", "null", "default", "unknown", "user",
+    "tmp", "shared", "public",
 }  # fmt: skip
 # A folder or account with such a name is hidden where it stands as one, and stays a word elsewhere.
 _ORDINARY = {
@@ -281,7 +285,7 @@ _HOSTS = tuple(
         r"(?m)^\s*host\s+: (?P<host>[\w.-]+)",
         # MASTER_ADDR=head01   hostname: "node07"   nodename=…
         r"(?i)\b(?:master_addr|host_?name|node_?name|rdzv[_-]endpoint|SLURMD_NODENAME|head_?node)\b[\"']?\s*[=:]\s*[\"']?(?P<host>[^\W_][\w.-]*)",
-        r"(?i)\b(?:host|node|server|endpoint|master|peer)[\"']?\s*[=:]\s*[\"']?(?P<host>[^\W\d_][\w.-]*[\d.-][\w.-]*)",
+        r"(?i)\b(?:host|node|server|endpoint|master|peer)[\"']?\s*[=:]\s*[\"']?(?P<host>[^\W\d_][\w.-]*?(?:\d|[.-]\w)[\w.-]*)",
         # srun: error: node07: task 3: Killed      slurmstepd: error: *** STEP 81.0 ON node07 CANCELLED AT …
         r"srun: error: (?P<host>[\w.-]+): ",
         r" ON (?P<host>[\w.-]+) CANCELLED",
@@ -293,16 +297,16 @@ _HOSTS = tuple(
         # Names that are host names by their shape.
         r"(?<![\w.@-])(?P<host>ip-\d+-\d+-\d+-\d+(?:\.[\w.-]*\w)?)(?![\w-])",
         r"(?i)(?<![\w@])(?P<host>(?:[a-z]+[a-z0-9]*[-.])?(?:(?:node|dgx|hgx|nid|login|gpunode|cnode)[-_]?|compute-)\d{1,6}(?:-\d+)?)(?![A-Za-z0-9])",
-        r"(?i)(?<![\w.@-])(?P<host>[a-z][a-z0-9-]*-(?:worker|master|launcher|head)-\d+)(?![\w-])",
+        r"(?i)(?<![\w.@-])(?P<host>[a-z][a-z0-9-]*-(?:worker|master|launcher)-\d+)(?![\w-])",
     )
 )
 _NO_HOST = re.compile(
-    r"(?i)(?:rank|default|gpu|cuda|local|trainer|worker|node|host|master|server|process|task|group)[_-]?\d?"
+    r"(?i)master_port|(?:rank|default|gpu|cuda|local|trainer|worker|node|host|master|server|process|task|group)[_-]?\d?"
     r"|.*\.(?:py|cpp|cc|cu|h|log|out|json)"
 )
 _TLD = (
-    "internal|local|lan|localdomain|corp|intra|intranet|hpc|cluster|svc|com|net|org|edu|gov|mil|io|ai|dev|cloud|tech|info|int|"
-    "de|fr|uk|ch|at|nl|be|se|no|fi|dk|it|es|pt|pl|cz|eu|us|ca|au|nz|jp|cn|kr|in|sg|tw|il|br|ru|za"
+    "internal|local|lan|localdomain|corp|intra|intranet|hpc|cluster|svc|com|net|org|edu|gov|mil|io|ai|dev|cloud|tech|"
+    "de|fr|uk|ch|at|nl|be|se|no|fi|dk|it|es|pl|cz|eu|us|ca|au|nz|jp|cn|kr|sg|tw|il|br|ru|za"
 )
 _FQDN = re.compile(rf"(?i)(?<![\w.@-])(?P<host>(?:[a-z0-9](?:[\w-]*[a-z0-9])?\.)+(?:{_TLD}))(?![\w(-]|\.\w)")
 _URL_HOST = re.compile(
@@ -311,10 +315,12 @@ _URL_HOST = re.compile(
 # Where everybody's documentation, code and packages are; the names tell nothing of who asks.
 _PUBLIC = re.compile(
     r"(?i)(?:.*\.)?(?:github\.com|githubusercontent\.com|pytorch\.org|nvidia\.com|huggingface\.co|hf\.co|python\.org|pypi\.org|readthedocs\.io|"
-    r"kernel\.org|pypa\.io|amazonaws\.com|schedmd\.com|kubernetes\.io|ray\.io|vllm\.ai|wandb\.ai|deepspeed\.ai|lightning\.ai|google\.com|amd\.com|docker\.io)"
+    r"kernel\.org|pypa\.io|jax\.dev|numpy\.org|tensorflow\.org|openxla\.org|triton-lang\.org|sglang\.io|pydantic\.dev|hydra\.cc|apache\.org|"
+    r"man7\.org|gnu\.org|freedesktop\.org|openbsd\.org|open-mpi\.org|lustre\.org|hdfgroup\.org|docker\.com|k8s\.io|aws\.amazon\.com|"
+    r"hiascend\.com|ibm\.com|git-lfs(?:\.com|\.github\.com)?|nvidia\.github\.io|schedmd\.com|kubernetes\.io|ray\.io|vllm\.ai|wandb\.ai|deepspeed\.ai|lightning\.ai|google\.com|amd\.com|docker\.io)"
 )
 # wandb: View run at https://wandb.ai/alice/secret/runs/3kq9
-_OWNER = re.compile(r"(?i)wandb\.ai/(?!docs\b|site\b|authorize\b)(?P<user>[\w.-]+)(?P<rest>(?:/[\w.-]+)*)")
+_OWNER = re.compile(r"(?i)(?<![\w.-])(?:(?:api|www)\.)?wandb\.ai/(?!docs\b|site\b|authorize\b)(?P<user>[\w.-]+)(?P<rest>(?:/[\w.-]+)*)")
 _MODULES = {
     "torch", "torchvision", "self", "cls", "model", "module", "nn", "np", "numpy", "os", "sys", "threading", "ray", "jax", "accelerate",
     "transformers", "deepspeed", "megatron", "lightning", "vllm", "werkzeug", "asyncio", "multiprocessing", "dist", "net", "config", "cfg",

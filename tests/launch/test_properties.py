@@ -120,6 +120,43 @@ def test_a_container_has_the_variable_once_and_all_else_as_before(text: str) -> 
     assert after.count("#") == text.count("#")
 
 
+@st.composite
+def compose_files(draw: st.DrawFn) -> str:
+    """A Compose file whose training service has its environment in some form, or none."""
+    environment = draw(st.sampled_from([
+        "", "    environment:\n", "    environment: {}\n", "    environment: []\n", "    environment: {A: b}\n", "    environment: [A=b]\n",
+        "    environment:\n      A: b # c\n      NCCL_DEBUG:\n\n", "    environment:\n      NCCL_DEBUG: null\n",
+        "    environment:\n    - A=b\n\n    # c\n", "    environment:\n      - 'NCCL_DEBUG=WARN' # c\n      - A\n",
+        "    environment: &env\n      A: b\n", "    environment:\n      NCCL_DEBUG: |\n        WARN\n",
+    ]))  # fmt: skip
+    parts = draw(
+        st.permutations(["    image: trainer # pinned\n", "    command: torchrun train.py\n", "    deploy: {replicas: 1}\n", environment])
+    )
+    other = draw(st.sampled_from(["", "  db:\n    image: db\n    environment:\n      A: b\n", "# end\n"]))
+    return f"services:\n  trainer:\n{''.join(parts)}{other}"
+
+
+@SLOW
+@given(compose_files())
+def test_a_service_has_the_variable_and_all_else_as_before(text: str) -> None:
+    from ruamel.yaml import YAML
+
+    try:
+        after = apply_edits(text, edits_for(DEBUG, text, "compose.yaml"))
+    except EditRefused as refusal:
+        assert "block of text" in refusal.reason and "|" in text
+        return
+    yaml = YAML(typ="safe", pure=True)
+    old, new = yaml.load(text), yaml.load(after)
+    had, has = (x["services"]["trainer"].pop("environment", None) or {} for x in (old, new))
+    assert new == old
+    as_map = [dict(item.partition("=")[::2] for item in x) if isinstance(x, list) else dict(x) for x in (had, has)]
+    assert as_map[1].pop("NCCL_DEBUG") == "INFO"
+    as_map[0].pop("NCCL_DEBUG", None)
+    assert as_map[0] == as_map[1]
+    assert after.count("#") == text.count("#")
+
+
 _PATHS = ["run.sh", "train.py", "Dockerfile", "compose.yaml", ".env", ".deepspeed_env", "Makefile", ".vscode/launch.json", "a.ipynb"]
 
 

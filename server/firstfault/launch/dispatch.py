@@ -55,7 +55,13 @@ def edits_for(setting: SettingLike, text: str, path: str) -> list[TextEdit]:
         )
     edits = to_text_edits(text, editor(wanted, text, path))
     if edits:
-        _check_grammar(kind, apply_edits(text, edits), path)
+        after = apply_edits(text, edits)
+        _check_grammar(kind, after, path)
+        if to_text_edits(after, editor(wanted, after, path)):
+            # The result must be what the editor itself takes for done; if not, the layout is one that it misreads.
+            raise EditRefused(
+                f"{wanted.name} is not set", reason="the layout of the file is unclear, the edit would not be safe", where=path
+            )
     return edits
 
 

@@ -109,10 +109,10 @@ def _in_container(source: YamlSource, container: Node, setting: SettingLike) -> 
         for entry in env.value:
             if getattr(source.get(entry, "name"), "value", None) != name:
                 continue
-            current = source.get(entry, "value")
-            if current is None:
+            values = [(k, v) for field, k, v in source.entries(entry) if field == "value"]
+            if not values:
                 raise EditRefused(f"{name} is not changed", reason="its value comes from elsewhere (valueFrom)", where=source.where(entry))
-            change = source.change_scalar(current, setting.value)
+            change = source.change_value(*values[0], setting.value)
             return [change] if change else []
         return [source.add_item(env, item)]
     if container.flow_style:

@@ -49,7 +49,7 @@ def env_replacements(setting: SettingLike, text: str, path: str) -> list[Replace
         effective = effective or not (line.conditional or m["target"])
     launches, recipe_changes = _recipes(text, logical, setting, path)
     changes += recipe_changes
-    if not launches and not effective and not changes:
+    if not launches and not effective and not changes and setting.name not in text:
         raise EditRefused(f"{setting.name} is not set", reason="no recipe in this Makefile starts training", where=path)
     if any(launches) and not effective:
         changes.append(_insertion(text, lines, logical, setting))

@@ -265,6 +265,9 @@ def _above_comments(script: Script, lines: Lines, start: int) -> int:
     whole = {lines.line_of(s) for s, _ in script.comments if lines.text[lines.start_of_line(s) : s].strip() == ""}
     top = line
     while top - 1 in whole and not _DIRECTIVE.match(lines.content(top - 1).strip()):
+        if top > 1 and lines.content(top - 2).rstrip().endswith("\\"):
+            # A comment behind a line continuation ends the statement before.
+            break
         top -= 1
     if top == 0 or top - 1 in whole:
         # The comments run up to the head of the file: they speak of the file or of the directives.

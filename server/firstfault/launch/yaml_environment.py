@@ -98,9 +98,9 @@ def environment_changes(source: YamlSource, owner: Node, key: Node, value: Node,
     """Set a variable in one environment node: a map NAME: value, or a list of NAME=value."""
     name = setting.name
     if is_map(value):
-        for k, _, v in source.entries(value):
+        for k, name_key, v in source.entries(value):
             if k == name:
-                change = source.change_scalar(v, setting.value) if not is_null(v) else _fill(source, v, setting.value)
+                change = source.change_value(name_key, v, setting.value)
                 return [change] if change else []
         if value.value:
             return [source.add_entry(value, [f"{name}: {scalar(setting.value)}"])]
@@ -116,12 +116,6 @@ def environment_changes(source: YamlSource, owner: Node, key: Node, value: Node,
     if is_null(value):
         return [source.fill_empty(key, value, [f"  {name}: {scalar(setting.value)}"])]
     raise EditRefused(f"{name} is not set", reason="the environment is neither a map nor a list", where=source.where(value))
-
-
-def _fill(source: YamlSource, node: Node, value: str) -> Replacement:
-    at = source.start(node)
-    gap = "" if source.text[at - 1 : at] in {" ", "\t"} else " "
-    return Replacement(at, int(node.end_mark.index), gap + scalar(value))
 
 
 def _in_owner(source: YamlSource, owner: Node, name: str, setting: SettingLike, *, before: tuple[str, ...]) -> list[Replacement]:

@@ -6,6 +6,7 @@ ruamel.yaml parses and gives the marks; the text itself is never dumped, so comm
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,8 +31,11 @@ class YamlSource:
                 "the YAML file is not edited", reason="the package ruamel.yaml is not installed", where=path, help="pip install ruamel.yaml"
             ) from None
         try:
-            # "rt" keeps the marks of every node; nothing is constructed from them.
-            self.documents: list[Node] = [d for d in YAML(typ="rt", pure=True).compose_all(text) if d is not None]
+            with warnings.catch_warnings():
+                # An anchor that is defined twice is allowed, the later one counts.
+                warnings.simplefilter("ignore")
+                # "rt" keeps the marks of every node; nothing is constructed from them.
+                self.documents: list[Node] = [d for d in YAML(typ="rt", pure=True).compose_all(text) if d is not None]
         except (YAMLError, ValueError, RecursionError, AttributeError) as e:
             mark = getattr(e, "problem_mark", None)
             why = "it is a template ({{ … }})" if "{{" in text else f"it does not parse: {getattr(e, 'problem', None) or e}"
@@ -49,7 +53,7 @@ class YamlSource:
     def end(self, node: Node) -> int:
         """The offset behind the last character of a node, without the comments and blank lines that follow it."""
         if is_map(node) and not node.flow_style and node.value:
-            return max(self.end(v) if not is_null(v) else self.end(k) + 1 for k, v in node.value)
+            return max(self.end(v) if not is_null(v) else self.colon_after(k) for k, v in node.value)
         if is_list(node) and not node.flow_style and node.value:
             return max(self.end(v) for v in node.value)
         stop = int(node.end_mark.index)
@@ -99,6 +103,18 @@ class YamlSource:
         """The 0-based column of an offset."""
         return self.lines.position(offset)[1]
 
+    def colon_after(self, key: Node) -> int:
+        """Behind the colon of a key."""
+        return self.text.index(":", int(key.end_mark.index)) + 1
+
+    def change_value(self, key: Node, node: Node, value: str, *, as_string: bool = True) -> Replacement | None:
+        """Change the value of a key, also one that is not there: `NAME:` with nothing behind it."""
+        if is_null(node) and int(node.end_mark.index) == self.start(node):
+            # The mark of an empty value stands at whatever follows, maybe lines below.
+            at = self.colon_after(key)
+            return Replacement(at, at, " " + scalar(value, as_string))
+        return self.change_scalar(node, value, as_string=as_string)
+
     def change_scalar(self, node: Node, value: str, *, as_string: bool = True) -> Replacement | None:
         """Replace a scalar in the quotes that it has; None where it is that value already (as a string, where it must be one)."""
         if node.style in {"|", ">"}:
@@ -139,10 +155,10 @@ class YamlSource:
         """Give a key without a value (or with an empty map or list) a block of lines below it, relative to the key's column."""
         indent = " " * self.column(self.start(key))
         block = [indent + line for line in lines]
+        start = self.colon_after(key)
         if is_null(value) and int(value.end_mark.index) == self.start(value):
-            return self._behind(self.end(key) + 1, block)
+            return self._behind(start, block)
         # environment: {}   becomes a block.
-        start = self.end(key) + 1
         return Replacement(start, int(value.end_mark.index), self.lines.end + self.lines.end.join(block))
 
     def insert_before_key(self, key: Node, lines: list[str]) -> Replacement:

@@ -148,8 +148,10 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
         for f in _best_lines(facts, choice):
             ranks = facts.ranks_of(f)
             add(f.line, f.start, f.end, "initiating", f"{who(ranks).lower()}: {root.page.title}" if ranks else root.page.title)
-    for e in facts.launchers.own_failures():
-        if choice.ranks and e.rank in choice.ranks and len(out) < 6:
+    told: set[int] = set()
+    for e in facts.own_failures():
+        if choice.ranks and e.rank in choice.ranks and e.rank not in told and len(out) < 6:
+            told.add(e.rank)
             code = f" with exit code {e.code}" if e.code is not None else ""
             add(e.line, 0, len(e.line.text), "corroborating", f"the launcher saw rank {e.rank} end{code}")
     for f in facts.reading.findings():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .correlate.reading import FileReading
 from .evidence.flight_recorder import parse_dump
@@ -13,7 +13,7 @@ from .read.blocks import key_of, read_structure
 from .read.inputs import Source
 from .read.kept import RawLine
 from .read.lines import complete_times, make_line, segments
-from .read.reader import RawFile
+from .read.reader import Budget, LineReader, RawFile
 from .read.scan import Scanner
 from .read.stream import is_recorder_dump
 
@@ -44,11 +44,35 @@ def observe(library: Library, scanner: Scanner, raw: RawFile, index: int) -> Fil
     lines = complete_times(lines)
     samples = complete_times([_sample(index, number, data) for number, data in raw.samples])
     file = FileReading(index, raw.name, raw.bytes, raw.lines, lines, names, samples, repeated=raw.repeated, cut_lines=raw.cut_lines)
+    file.openings = raw.openings
     code = read_structure(lines).code
     for line, needles in zip(lines, names, strict=True):
         if needles and key_of(line) not in code:
             file.findings += match_line(library, line, needles)
     return file
+
+
+def read_input(
+    library: Library, source: Source, index: int, budget: Budget, told: Callable[[int], None] | None = None
+) -> tuple[FileReading, list[str]]:
+    """The reading of input number `index`, and notes on how it was read. Raises InputError.
+
+    `told` is called with the number of bytes just read; what it raises ends the reading.
+    """
+    recorded = read_dump(source, index)
+    if recorded is not None:
+        if told:
+            told(recorded.bytes)
+        return recorded, []
+    scanner = scanner_for(library)
+    reader = LineReader(scanner, source.name, budget)
+    with source.open() as stream:
+        while count := stream.readinto(reader.space()):
+            reader.commit(count)
+            if told:
+                told(count)
+    raw = reader.finish()
+    return observe(library, scanner, raw, index), [*stream.notes, *notes_on(raw)]
 
 
 def read_dump(source: Source, index: int) -> FileReading | None:

@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass
 
 from ..model import Line
+from ..read.blocks import Structure
 from .progress import ProgressFacts
 from .reading import FileReading
+from .reruns import rerun_starts
 
 NEEDLES = {
     "Starting elastic_operator": 0,
@@ -65,7 +67,7 @@ _AGENT_GAVE_UP = re.compile(r"ChildFailedError|Root Cause \(first observed failu
 _FEWEST_STEPS = 2
 
 
-def read_attempts(file: FileReading, progress: ProgressFacts) -> list[Attempt]:
+def read_attempts(file: FileReading, progress: ProgressFacts, structure: Structure) -> list[Attempt]:
     """The attempts of one input in file order: at least one."""
     starts: list[Line] = []
     pending_end: Line | None = None
@@ -84,7 +86,7 @@ def read_attempts(file: FileReading, progress: ProgressFacts) -> list[Attempt]:
                 starts.append(line)
     numbers = [line.number for line in starts]
     bounds = [1, *numbers[1:]] if numbers and (numbers[0] < 200 or len(numbers) == 1) else [1, *numbers]
-    bounds = sorted({*bounds, *_silent_restarts(file, progress)})
+    bounds = sorted({*bounds, *_silent_restarts(file, progress), *rerun_starts(file, structure)})
     out = []
     for i, first in enumerate(bounds):
         last = bounds[i + 1] - 1 if i + 1 < len(bounds) else max(file.line_count, first)

@@ -35,7 +35,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     collectives = read_collectives(reading, ranks)
     progress = read_progress(reading, ranks)
     structures = [read_structure(f.lines) for f in files]
-    attempts = [read_attempts(f, progress) for f in files]
+    attempts = [read_attempts(f, progress, structure) for f, structure in zip(files, structures, strict=True)]
     facts = Facts(reading, library, structures, launchers, ranks, progress, attempts, host_skew_s(progress, ranks))
     usable, recovered = usable_findings(facts)
     subject = subject_of(files)

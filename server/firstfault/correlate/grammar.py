@@ -1,10 +1,11 @@
 """All needles of the grammars in one place: literal text that makes a line worth keeping although no page names it."""
 
 from ..read import blocks
-from . import attempts, collectives, communicators, launchers, ranks, stacks
+from . import attempts, collectives, communicators, launchers, ranks, reruns, stacks
 
 GRAMMAR_NEEDLES: dict[str, int] = {
     **attempts.NEEDLES,
+    **reruns.NEEDLES,
     **ranks.NEEDLES,
     **collectives.NEEDLES,
     **communicators.NEEDLES,

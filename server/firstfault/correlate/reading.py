@@ -11,7 +11,10 @@ from ..model import Finding, Line
 
 @dataclass(slots=True)
 class FileReading:
-    """One input: its candidate lines in order, a thin sample of all its lines, and its findings."""
+    """One input: its candidate lines in order, a thin sample of all its lines, and its findings.
+
+    `openings` holds for each of its first lines that comes again the numbers of all lines like it.
+    """
 
     index: int
     name: str
@@ -27,6 +30,7 @@ class FileReading:
     dump: Dump | None = None
     named_rank: int | None = None
     named_host: str | None = None
+    openings: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .kept import KeptLines, RawLine
+from .openings import Openings
 from .sample import LineNumbers, LineSampler, Sample
 from .scan import Scanner
 
@@ -25,6 +26,7 @@ class Budget:
 
     lines: int = 16_000
     bytes: int = 6 << 20
+    head_samples: int = 64
     samples: int = 400
     end_samples: int = 400
 
@@ -37,7 +39,7 @@ class Budget:
         share = 4 / count
         return cls(
             max(int(whole.lines * share), 400), max(int(whole.bytes * share), 1 << 17),
-            max(int(whole.samples * share), 24), max(int(whole.end_samples * share), 48),
+            max(int(whole.head_samples * share), 6), max(int(whole.samples * share), 16), max(int(whole.end_samples * share), 16),
         )  # fmt: skip
 
 
@@ -46,6 +48,7 @@ class RawFile:
     """What was read of one input: the candidate lines in order, a sample of all lines, and the sizes.
 
     `repeated` counts lines that repeat kept ones, `dropped` lines beyond the budget, `cut_lines` lines of which excerpts were kept.
+    `openings` are the line numbers at which first lines come again, one list a line.
     """
 
     name: str
@@ -56,6 +59,7 @@ class RawFile:
     repeated: int = 0
     dropped: int = 0
     cut_lines: int = 0
+    openings: list[list[int]] = field(default_factory=list)
 
 
 class LineReader:
@@ -68,7 +72,8 @@ class LineReader:
         self._buffer = bytearray(BLOCK_BYTES)
         self._filled = 0
         self._kept = KeptLines(budget.lines, budget.bytes)
-        self._sampler = LineSampler(budget.samples, budget.end_samples)
+        self._sampler = LineSampler(budget.head_samples, budget.samples, budget.end_samples)
+        self._openings = Openings()
         self._bytes = 0
         self._number = 1
         self._column = 0
@@ -118,7 +123,7 @@ class LineReader:
             number += 1
         return RawFile(
             self.name, self._bytes, number - 1, self._kept.lines(), self._sampler.finish(self._number),
-            self._kept.repeated, self._kept.dropped, self._cut_lines,
+            self._kept.repeated, self._kept.dropped, self._cut_lines, self._openings.places(),
         )  # fmt: skip
 
     def snapshot(self) -> RawFile:
@@ -130,7 +135,7 @@ class LineReader:
         new = LineReader.__new__(LineReader)
         new.name, new._scanner = self.name, self._scanner
         new._buffer, new._filled = self._buffer.copy(), self._filled
-        new._kept, new._sampler = self._kept.copy(), self._sampler.copy()
+        new._kept, new._sampler, new._openings = self._kept.copy(), self._sampler.copy(), self._openings.copy()
         new._bytes, new._number, new._column = self._bytes, self._number, self._column
         new._pending, new._cut_lines, new._last_cut = self._pending, self._cut_lines, self._last_cut
         return new
@@ -139,6 +144,7 @@ class LineReader:
         numbers = LineNumbers(self._buffer, 0, self._number)
         self._candidates(end, numbers)
         self._sampler.add(self._buffer, 0, end, numbers)
+        self._openings.add(self._buffer, end, numbers, self._column)
         self._number = numbers.at(end)
         if self._buffer[end - 1] == 0x0A:
             self._column = 0

@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-HEAD_LINES = 64
 FIRST_STRIDE_BYTES = 1 << 13
 END_BYTES = 1 << 17
 LONGEST_SAMPLE = 4096
@@ -59,6 +58,7 @@ class _Speaker:
 class LineSampler:
     """Takes blocks in order with `add`, gives the samples with `finish`. Holds at most about `most` samples and END_BYTES of text."""
 
+    most_at_head: int
     most: int
     most_at_end: int
     _head: list[Sample] = field(default_factory=list)
@@ -70,7 +70,7 @@ class LineSampler:
 
     def add(self, block: bytearray, start: int, end: int, numbers: LineNumbers) -> None:
         """Take `block[start:end]`: whole lines, or a piece of a very long one."""
-        if len(self._head) < HEAD_LINES:
+        if len(self._head) < self.most_at_head:
             self._take_head(block, start, end, numbers)
         self._take_evenly(block, start, end, numbers)
         self._listen(block, start, end, numbers)
@@ -92,12 +92,12 @@ class LineSampler:
         """An independent copy."""
         speakers = {prefix: _Speaker(s.heard, s.searches, s.last) for prefix, s in self._speakers.items()}
         return LineSampler(
-            self.most, self.most_at_end, self._head.copy(), self._even.copy(), self._stride, self._offset, self._tail, speakers
+            self.most_at_head, self.most, self.most_at_end, self._head.copy(), self._even.copy(), self._stride, self._offset, self._tail, speakers
         )  # fmt: skip
 
     def _take_head(self, block: bytearray, start: int, end: int, numbers: LineNumbers) -> None:
         number = numbers.at(start)
-        while start < end and len(self._head) < HEAD_LINES:
+        while start < end and len(self._head) < self.most_at_head:
             stop = block.find(b"\n", start, end)
             stop = end if stop < 0 else stop
             if stop > start:

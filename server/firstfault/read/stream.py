@@ -27,11 +27,17 @@ def is_compressed(head: bytes) -> bool:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file that begins with `head` is no text."""
+    """Whether a file that begins with `head` is no text.
+
+    Zero bytes alone prove nothing: a log that somebody truncated while others went on writing has holes of them.
+    """
     if head.startswith(_UTF_16):
         return False
-    odd = sum(head.count(bytes([b])) for b in (0, 1, 2, 3, 4, 5, 6, 14, 15, 16, 17, 18, 19, 20))
-    return odd * 20 > len(head)
+    text = head.replace(b"\0", b"")
+    odd = sum(text.count(bytes([b])) for b in (1, 2, 3, 4, 5, 6, 14, 15, 16, 17, 18, 19, 20))
+    if odd * 20 > len(text) or (head and not text):
+        return True
+    return len(text) < len(head) and text.decode("utf-8", "replace").count("\ufffd") * 20 > len(text)
 
 
 def is_recorder_dump(head: bytes) -> bool:

@@ -1,0 +1,113 @@
+"""Notices jobs that were appended to one input without a word: where one had ended, and another began.
+
+Knows how schedulers close a job, that jobs of one script begin alike, and that nobody edits a script while it runs. Judges none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..model import Line, Role
+from ..read.blocks import Structure, key_of
+from .reading import FileReading
+
+NEEDLES = {
+    "The output (if any) is above this job summary": 0,
+    "*** JOB ": 0,
+    "*** STEP ": 0,
+}
+
+# slurmstepd: error: *** JOB 4711 ON gpu01 CANCELLED AT … · *** STEP 4711.0 ON …
+_NOTICE = re.compile(r"\*\*\* (?:JOB|STEP) (\d+)(?:\.\w+)? ON ")
+# What says that a launcher or a scheduler had done with a job.
+_ENDED = re.compile(
+    r"ChildFailedError|Root Cause \(first observed failure\)|exits with return code|exits successfully|srun: error: .*: tasks? [\d,-]+: "
+    r"|\*\*\* (?:JOB|STEP) \d+|The output \(if any\) is above|mpirun (?:noticed|detected)|-- Process \d+ terminated"
+)
+_REPORT_END = "The output (if any) is above this job summary"
+_ENTRY = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in <module>$')
+_UNREADABLE = re.compile(r'File "(?P<file>[^"\n]+)", line \d+$')
+_CALL = re.compile(r"\s*([A-Za-z_][\w.]*\([^()\n]*\))")
+
+
+def rerun_starts(file: FileReading, structure: Structure) -> list[int]:
+    """The numbers of lines at which a job begins behind another one's end."""
+    return sorted({*_behind_notices(file), *_behind_reports(file), *_repeated_openings(file, structure), *_edited_scripts(file)})
+
+
+def _behind_notices(file: FileReading) -> Iterator[int]:
+    """Behind the last notice of a Slurm job, where another job's notice follows."""
+    notices = [(int(m[1]), line.number) for line in file.lines if (m := _NOTICE.search(line.text))]
+    for (job, number), (following, _) in zip(notices, notices[1:], strict=False):
+        if job != following:
+            yield number + 1
+
+
+def _behind_reports(file: FileReading) -> Iterator[int]:
+    """Behind the report in which LSF sums up a job, where anything follows that failed."""
+    for line in file.lines:
+        if _REPORT_END in line.text and any(f.line.number > line.number for f in file.findings):
+            yield line.number + 1
+
+
+def _repeated_openings(file: FileReading, structure: Structure) -> Iterator[int]:
+    """Where first lines of the input come again, two or more as far apart as before, after every process that began with them had died.
+
+    Where anything tells of the end of a launch, one must have ended in between: else the lines are those of a slower rank.
+    """
+    if not file.openings:
+        return
+    ends = [line.number for line in file.lines if _ENDED.search(line.text)]
+    deaths = _deaths(file, structure)
+    for i, places in enumerate(file.openings):
+        others = [(set(o), o[0] - places[0]) for j, o in enumerate(file.openings) if j != i]
+        starts = [p for p in places[1:] if any(p + apart in other for other, apart in others)]
+        since, found = places[0], []
+        # Runs that ended in silence began too, so no more need to have died than began before the first death.
+        together = sum(p < min(deaths, default=0) for p in places)
+        for place in starts:
+            begun = min(sum(since <= p < place for p in places), max(together, 1))
+            died = sum(since < death < place for death in deaths)
+            if died >= begun and (not ends or any(since < end < place for end in ends)):
+                found.append(place)
+                since = place
+        if found:
+            yield from found
+            return
+
+
+def _deaths(file: FileReading, structure: Structure) -> list[int]:
+    """Where processes died: failures that pages know, a chain of exceptions once."""
+    out: dict[tuple[str, int], int] = {}
+    for f in file.findings:
+        if f.role is Role.CONTEXT or f.strength == "context" or f.line.number in structure.ignored:
+            continue
+        chain = structure.chain_at.get(key_of(f.line))
+        out[("line", f.line.number) if chain is None else ("chain", chain)] = f.line.number
+    return sorted(out.values())
+
+
+def _edited_scripts(file: FileReading) -> Iterator[int]:
+    """Where a script makes the same call from another line than before, or cannot be compiled any more: it was edited and started again."""
+    calls: dict[tuple[str, str], int] = {}
+    ran: set[str] = set()
+    for before, line, code in zip([None, *file.lines], file.lines, [*file.lines[1:], None], strict=False):
+        if 'File "' not in line.text:
+            continue
+        if m := _ENTRY.search(line.text):
+            ran.add(m["file"])
+            call = _CALL.match(code.text) if code is not None and code.number <= line.number + 2 else None
+            if call is None or "site-packages" in m["file"]:
+                continue
+            if calls.setdefault((m["file"], call[1]), int(m["line"])) != int(m["line"]):
+                calls = {(m["file"], call[1]): int(m["line"])}
+                yield _head(before, line)
+        elif (m := _UNREADABLE.search(line.text)) and m["file"] in ran:
+            ran.discard(m["file"])
+            yield _head(before, line)
+
+
+def _head(before: Line | None, line: Line) -> int:
+    """Where the traceback begins whose first frame is `line`; that of a script that does not compile has no head."""
+    return before.number if before is not None and before.number >= line.number - 2 and "Traceback" in before.text else line.number

@@ -1,0 +1,87 @@
+"""Notes where the first lines of an input come again, digits aside: jobs that append to one file begin alike.
+
+Knows bytes and line ends; whether a new job began there is not its to say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .sample import LineNumbers
+
+MOST_LINES = 16
+MOST_PLACES = 512
+_LONGEST_LINE = 400
+_SHORTEST_TEXT = 10
+_FEWEST_LETTERS = 6
+_DIGITS = b"0123456789"
+_LETTERS = re.compile(rb"[A-Za-z]")
+_TEXT = re.compile(rb"[^0-9]+")
+_BLANKS = re.compile(rb"\s+")
+# Steps, tracebacks, warnings, and what every rank prints recur within one job.
+_RECURS = re.compile(rb"(?i)traceback|^\s|file \"|warn|step|iter|epoch|loss|%\||error|exit|frame #|rank|nccl|^\d+: |\[\d+,\d+\]<|xid|^[^\s:]+:\d+:\d+ \[")
+# An input that begins with one of these is the rest of something: its first lines open no job.
+_AMID = re.compile(rb"(?i)^\s*(?:\^+|file \"|traceback|frame #|raise |return )|error\b|exception\b")
+
+
+@dataclass(slots=True)
+class _Opening:
+    key: bytes
+    probe: bytes
+    places: list[int] = field(default_factory=list)
+
+
+class Openings:
+    """Takes blocks in order with `add`; `places()` gives for each first line that recurs the numbers of all lines like it."""
+
+    def __init__(self) -> None:
+        self._openings: list[_Opening] | None = None
+
+    def add(self, block: bytearray, end: int, numbers: LineNumbers, column: int) -> None:
+        """Take `block[:end]`; `column` is not 0 where it begins within a line."""
+        if self._openings is None:
+            self._openings = _first_lines(bytes(block[: min(end, MOST_LINES * _LONGEST_LINE * 4)]))
+        for opening in self._openings:
+            _find(opening, block, end, numbers, column)
+        self._openings = [o for o in self._openings if len(o.places) <= MOST_PLACES]
+
+    def places(self) -> list[list[int]]:
+        """The line numbers, for each recurring first line in the order in which they stand."""
+        return [o.places.copy() for o in self._openings or () if len(o.places) > 1]
+
+    def copy(self) -> Openings:
+        """An independent copy."""
+        new = Openings()
+        if self._openings is not None:
+            new._openings = [_Opening(o.key, o.probe, o.places.copy()) for o in self._openings]
+        return new
+
+
+def _first_lines(head: bytes) -> list[_Opening]:
+    found: dict[bytes, _Opening] = {}
+    if any(_AMID.search(line) for line in head.split(b"\n")[:2]):
+        return []
+    for line in head.split(b"\n")[:MOST_LINES]:
+        key = _key(line)
+        if len(line) > _LONGEST_LINE or len(_LETTERS.findall(key)) < _FEWEST_LETTERS or _RECURS.search(line):
+            continue
+        probe = max(_TEXT.findall(line.rstrip()), key=len, default=b"")
+        if len(probe) >= _SHORTEST_TEXT and _LETTERS.search(probe):
+            found.setdefault(key, _Opening(key, probe))
+    return list(found.values())
+
+
+def _find(opening: _Opening, block: bytearray, end: int, numbers: LineNumbers, column: int) -> None:
+    at = block.find(opening.probe, 0, end)
+    while at >= 0 and len(opening.places) <= MOST_PLACES:
+        start = block.rfind(b"\n", 0, at) + 1
+        stop = block.find(b"\n", at, end)
+        stop = end if stop < 0 else stop
+        if stop - start <= _LONGEST_LINE and (start or not column) and _key(bytes(block[start:stop])) == opening.key:
+            opening.places.append(numbers.at(start))
+        at = block.find(opening.probe, stop, end)
+
+
+def _key(line: bytes) -> bytes:
+    return _BLANKS.sub(b" ", line.strip().translate(None, _DIGITS))

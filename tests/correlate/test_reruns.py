@@ -1,0 +1,86 @@
+"""Jobs that were appended to one file: the last one is judged, although nothing announces it."""
+
+from .check import check
+from .logs import exit_entry, failed, steps, summary, traceback
+
+
+def join(*parts):
+    return "\n".join(parts) + "\n"
+
+
+MODULES = join("Loading python/3.11.4", "Loading requirement: cuda/12.4", "Loading cudnn/9.1.0 for cuda/12.4").rstrip()
+
+
+def test_the_last_run_counts_where_the_module_lines_come_again():
+    log = join(
+        MODULES, traceback("RuntimeError: The size of tensor a (9) must match the size of tensor b (7) at non-singleton dimension 2"),
+        MODULES, traceback("KeyError: 'pixel_values'"),
+    )  # fmt: skip
+    check(log, "python-exception", evidence="pixel_values")
+
+
+def test_a_run_that_printed_nothing_but_its_module_lines_does_not_count():
+    log = join(MODULES, traceback("KeyError: 'pixel_values'"), MODULES)
+    check(log, "python-exception", evidence="pixel_values")
+
+
+def test_a_run_that_ended_in_silence_stands_between_two_that_failed():
+    log = join(
+        MODULES, traceback("ValueError: too many values to unpack (expected 2)"), MODULES, MODULES,
+        traceback("TypeError: 'NoneType' object is not iterable"), MODULES, traceback("KeyError: 'pixel_values'"),
+    )  # fmt: skip
+    check(log, "python-exception", evidence="pixel_values")
+
+
+def test_first_lines_that_a_slower_rank_repeats_begin_no_job():
+    banner = "Model card: tiny-encoder with 12 layers\nTrainable parameters: 86,415,592 of 86,415,592"
+    log = join(
+        banner, traceback("RuntimeError: CUDA error: invalid device ordinal"), banner, steps(1, 1), failed(1, 1, 4101),
+        summary(exit_entry(0, 1, 1, 1, 4101)),
+    )  # fmt: skip
+    check(log, "invalid-device-ordinal", [1])
+
+
+def test_the_ranks_of_one_job_that_fail_alike_are_no_runs():
+    banner = "Model card: tiny-encoder with 12 layers\nTrainable parameters: 86,415,592 of 86,415,592"
+    log = join(banner, banner, banner, banner, *(traceback("KeyError: 'labels'", f"[rank{r}]: ") for r in range(4)))
+    check(log, "python-exception", (0, 1, 2, 3))
+
+
+def test_a_slurm_job_behind_anothers_cancellation_is_the_one_to_judge():
+    log = join(
+        traceback("ImportError: cannot import name 'Trainer' from 'engine'"),
+        "slurmstepd: error: *** JOB 4801 ON gpu07 CANCELLED AT 2026-11-02T10:00:00 ***",
+        steps(1, 3), "slurmstepd: error: *** JOB 4802 ON gpu09 CANCELLED AT 2026-11-02T12:00:00 DUE TO TIME LIMIT ***",
+    )  # fmt: skip
+    check(log, "job-time-limit", [], evidence="JOB 4802")
+
+
+def test_the_notices_of_one_slurm_job_are_one_end():
+    log = join(
+        steps(1, 3), "slurmstepd: error: *** STEP 4801.0 ON gpu07 CANCELLED AT 2026-11-02T10:00:00 DUE TO TIME LIMIT ***",
+        "slurmstepd: error: *** JOB 4801 ON gpu07 CANCELLED AT 2026-11-02T10:00:00 DUE TO TIME LIMIT ***",
+    )  # fmt: skip
+    check(log, "job-time-limit", [])
+
+
+def test_the_second_lsf_report_counts():
+    def report(*end):
+        return join("-" * 60, "", *end, "", "Resource usage summary:", "    CPU time : 25.8 sec.", "", "The output (if any) is above this job summary.", "")
+
+    log = report("Exited with exit code 139.") + report("TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.", "Exited with exit code 137.")
+    check(log, "host-out-of-memory", evidence="TERM_MEMLIMIT")
+
+
+def entry(line, error):
+    return join("Traceback (most recent call last):", f'  File "finetune.py", line {line}, in <module>', "    main()", error).rstrip()
+
+
+def test_a_script_that_calls_from_another_line_was_edited_in_between():
+    log = join(entry(184, "NameError: name 'load' is not defined"), entry(184, "NameError: name 'load' is not defined"), entry(196, "KeyError: 'prompt'"))
+    check(log, "python-exception", evidence="KeyError")
+
+
+def test_a_script_that_ran_before_and_no_longer_compiles_was_edited_in_between():
+    broken = join('  File "finetune.py", line 40', "    rate=2e-5", "    ^", "SyntaxError: invalid syntax").rstrip()
+    check(join(entry(184, "KeyError: 'prompt'"), broken), "python-exception", evidence="SyntaxError")

@@ -63,7 +63,7 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
 
   /** One step; what the screen showed when it failed is kept as a picture. */
   function step(name, body) {
-    test(name, { timeout: 120_000 }, async () => {
+    test(name, { timeout: 240_000 }, async () => {
       try {
         await body();
       } catch (error) {

@@ -93,7 +93,7 @@ export class Workbench {
     const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 } });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     this.page = await context.newPage();
-    this.page.setDefaultTimeout(30_000);
+    this.page.setDefaultTimeout(60_000);
     await this.page.goto(`http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(folder)}`);
     await this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 90_000 });
   }

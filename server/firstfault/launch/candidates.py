@@ -131,16 +131,29 @@ def _rated(file: LaunchFile, hints: LogHints) -> Candidate | None:
     named = {re.split(r"[\\/]", s)[-1] for s in hints.scripts}
     if name in named:
         score, reasons = score + 40, [*reasons, f"the log names {name}"]
-    elif mentioned := next((s for s in sorted(named) if re.search(r"(?<![\w.-])" + re.escape(s) + r"(?![\w.-])", file.head)), None):
-        if score:
-            score, reasons = score + 45, [*reasons, f"it starts {mentioned}, which the log names"]
-    if hints.job_name and re.search(r"(?:job-name[= ]|-J |name:\s*)[\"']?" + re.escape(hints.job_name) + r"\b", file.head):
+    elif score and (mentioned := next((s for s in sorted(named) if _names(file.head, s)), None)):
+        score, reasons = score + 45, [*reasons, f"it starts {mentioned}, which the log names"]
+    if (
+        score
+        and hints.job_name
+        and hints.job_name in file.head
+        and re.search(r"(?:job-name[= ]|-J |name:\s*)[\"']?" + re.escape(hints.job_name) + r"\b", file.head)
+    ):
         score, reasons = score + 30, [*reasons, f"its job is called {hints.job_name}"]
-    if score and any(re.search(r"\b" + re.escape(launcher) + r"\b", file.head) for launcher in hints.launchers):
+    if score and any(_names(file.head, launcher) for launcher in hints.launchers):
         score += 10
     if re.search(r"(?:^|[\\/])(?:tests?|docs?|examples?|ci|\.github)[\\/]", file.path):
         score -= 15
     return Candidate(file.path, kind, score, tuple(reasons)) if score > 0 else None
+
+
+# What a Python file calls that makes a process group, itself or by a library.
+_CALLS = ("init_process_group", "init_distributed", "Accelerator", "TrainingArguments", "Trainer")
+
+
+def _names(text: str, word: str) -> bool:
+    """Whether a text names a word as a whole; the plain search first, since it is many times faster."""
+    return word in text and re.search(r"(?<![\w.-])" + re.escape(word) + r"(?![\w.-])", text) is not None
 
 
 def _launch_score(kind: Kind, file: LaunchFile) -> tuple[int, list[str]]:
@@ -156,9 +169,9 @@ def _launch_score(kind: Kind, file: LaunchFile) -> tuple[int, list[str]]:
             return 20 + 15 * best + 5 * batch, ["a batch script that starts training" if batch else "a script that starts training"]
         return (5, ["it sets the environment"]) if re.search(r"^\s*export\s+(?:NCCL|TORCH|CUDA)_", file.head, re.MULTILINE) else (0, [])
     if kind is Kind.PYTHON:
-        calls = re.search(r"\b(?:init_process_group|init_distributed|Accelerator|TrainingArguments|Trainer)\s*\(", file.head)
+        calls = next((c for c in _CALLS if c + "(" in file.head), None)
         main = "__main__" in file.head
-        return (20 + 10 * main, [f"it calls {calls.group().rstrip('( ')}"]) if calls else (0, [])
+        return (20 + 10 * main, [f"it calls {calls}"]) if calls else (0, [])
     if kind in {Kind.DEEPSPEED_ENV, Kind.LAUNCH_JSON, Kind.TASKS_JSON, Kind.DOTENV}:
         family = re.search(r"\b(?:NCCL|TORCH|CUDA)_\w+", file.head)
         return (15, ["it sets the environment"]) if family or mentions_launcher(file.head) else (0, [])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from firstfault.launch.shell_script import HereDoc, Script, ShellSyntaxError, Word
 
 BLANK = " \t"
 META = " \t\n;&|<>()"
+# A run of characters that mean nothing by themselves.
+_PLAIN = re.compile(r"[^ \t\n;&|<>()\\'\"`$]+")
 
 
 class ShellLexer:
@@ -51,7 +55,8 @@ class ShellLexer:
             elif c == "$":
                 self.dollar()
             else:
-                self.at += 1
+                plain = _PLAIN.match(t, self.at)
+                self.at = plain.end() if plain else self.at + 1
         if self.at == start:
             raise ShellSyntaxError("a word is missing", start)
         self.at = min(self.at, len(t))

@@ -33,7 +33,8 @@ _OLD_WORK = re.compile(r"WorkNCCL\((?:SeqNum=(\d+), ?)?OpType=(\w+)(?:, ?TensorS
 _RAN = re.compile(r"ran for (\d+) (?:milliseconds|ms)")
 # [PG ID 5 PG GUID 37(TENSOR_MODEL_PARALLEL_GROUP) Rank 1] · [PG 1 Rank 0] · [Rank 2]
 _GROUP = re.compile(r"\[PG (?:ID )?(\d+)(?: PG GUID (\w+)(?:\(([\w.-]*)\))?)? Rank (\d+)\]|\[Rank (\d+)\]")
-_STATUS = re.compile(r"(?i)last enqueued(?: NCCL)? work: (-?\d+), last completed(?: NCCL)? work: (-?\d+)")
+# Newest torch says in between which one was started.
+_STATUS = re.compile(r"(?i)last enqueued(?: NCCL)? work: (-?\d+)(?:, last started[^,]{0,80})?, last completed(?: NCCL)? work: (-?\d+)")
 _STUCK = re.compile(r"(?:work sequence id|watchdog at work): (-?\d+)")
 _DUMP = re.compile(r"dump signal due to (?:a collective timeout|[\w ]+?) from  ?rank (\d+)")
 _UNBOUNDED = 1 << 62

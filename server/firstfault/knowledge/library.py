@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,9 @@ ENCYCLOPEDIA = Path(__file__).resolve().parent.parent / "encyclopedia"
 class Library:
     """The pages by id, the needles that lead to them, and the order of precedence computed from their examples."""
 
-    def __init__(self, pages: Iterable[Page], problems: Iterable[PageError] = ()) -> None:
+    def __init__(self, pages: Iterable[Page], problems: Iterable[PageError] = (), own: tuple[Path, ...] = ()) -> None:
         self.problems = tuple(problems)
+        self.own = own
         self.pages: Mapping[str, Page] = {p.id: p for p in sorted(pages, key=lambda p: p.id)}
         self._was = {old: p.id for p in self.pages.values() for old in p.was}
         self._beats: dict[tuple[str, str], bool] = {}
@@ -32,6 +34,15 @@ class Library:
             for index, signature in enumerate(page.signatures):
                 for needle in signature.needles:
                     self.by_needle.setdefault(needle, []).append((page, index))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Tells apart libraries that recognise lines differently: a digest of all signatures and examples."""
+        digest = hashlib.sha256()
+        for page in self.pages.values():
+            signatures = [(s.needles, s.pattern.source, s.strength) for s in page.signatures]
+            digest.update(repr((page.id, page.role.value, page.retired, page.tells, signatures, [e.lines for e in page.fires])).encode())
+        return digest.hexdigest()
 
     def page(self, failure: str) -> Page:
         """The page of a failure id, or of the id it had before. Raises UnknownFailure."""
@@ -51,12 +62,12 @@ class Library:
             self._beats[key] = self._matches_example(b, a) and not self._matches_example(a, b)
         return self._beats[key]
 
-    def ambiguous(self) -> Iterator[tuple[str, str]]:
-        """Pairs of pages that match each other's examples, so that neither is more specific."""
+    def ambiguous(self, only: str | None = None) -> Iterator[tuple[str, str]]:
+        """Pairs of pages (or those with one page) that match each other's examples, so that neither is more specific."""
         names = sorted(self.pages)
         for i, a in enumerate(names):
             for b in names[i + 1 :]:
-                if self._matches_example(a, b) and self._matches_example(b, a):
+                if only in (None, a, b) and self._matches_example(a, b) and self._matches_example(b, a):
                     yield a, b
 
     def _matches_example(self, page: str, of: str) -> bool:
@@ -109,7 +120,7 @@ def load_library(own: tuple[Path, ...] = ()) -> Library:
                 problems.append(error)
             except (OSError, UnicodeDecodeError) as error:
                 problems.append(PageError(f"cannot read {path.name}", reason=str(error), where=f"{path}:1", help="save it as UTF-8 text"))
-    return Library(pages.values(), problems)
+    return Library(pages.values(), problems, own)
 
 
 def _compile(page: Page) -> None:

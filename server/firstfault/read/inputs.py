@@ -75,7 +75,8 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[Source]:
             continue
         if is_address(name):
             for address, size, listed in find_remote(name, _wanted):
-                found[address] = Source(address, None, listed, size)
+                source = Source(address, None, listed, size)
+                found[address] = found.get(address, source) if listed else source
             continue
         path = Path(name)
         if not path.exists():
@@ -88,7 +89,7 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[Source]:
                     help="name the log files themselves: firstfault diagnose FILE...",
                 )  # fmt: skip
             for p in inside:
-                found[str(p)] = Source(str(p), p, True)
+                found.setdefault(str(p), Source(str(p), p, True))
         else:
             found[name] = Source(name, path)
     if not found:

@@ -41,21 +41,22 @@ class ProgressBar:
             return
         self._drawn_s = now
         if self._bar is None:
-            self._bar = self._start()
-        self._bar.update(self._bar.task_ids[0], completed=done, total=max(total, done) if total else None, inputs=self._inputs, refresh=True)
+            self._bar = self._start(total)
+        most = max(total, done) if total else None
+        self._bar.update(self._bar.task_ids[0], completed=done, total=most, inputs=self._inputs, refresh=True)
 
     def inputs_read(self, done: int, total: int) -> None:
         """`done` of `total` inputs were read."""
         self._inputs = f"{done}/{total} files" if total > 1 else ""
 
-    def _start(self) -> Progress:
+    def _start(self, total: int) -> Progress:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
         bar = Progress(
             TextColumn("reading"),
             BarColumn(),
-            TextColumn("{task.fields[inputs]}"),
+            TextColumn("{task.fields[inputs]}", markup=False),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeRemainingColumn(),
@@ -64,6 +65,6 @@ class ProgressBar:
             # Drawn when something was read and not by a thread, so that worker processes can be forked at any time.
             auto_refresh=False,
         )
-        bar.add_task("", total=None, inputs="")
+        bar.add_task("", total=total or None, inputs="")
         bar.start()
         return bar

@@ -72,3 +72,16 @@ def test_a_fault_of_a_program_that_is_not_of_the_job_yields_to_a_fault_of_the_gp
         "[31483.897230] NVRM: Xid (PCI:0000:18:00): 79, pid=33750, name=python, GPU has fallen off the bus.",
     )
     check(log, "gpu-fell-off-bus", evidence="Xid")
+
+
+def test_the_last_line_of_a_message_of_several_lines_proves_more_than_its_first():
+    log = join(
+        "[rank1]:[E1102 21:17:08.996319560 ProcessGroupNCCL.cpp:552] [Rank 1] Collective WorkNCCL(SeqNum=335, OpType=ALLREDUCE, NumelIn=1, "
+        "NumelOut=1, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network "
+        "error, NCCL version 2.21.5",
+        "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
+        "Last error:",
+        "socketProgress: Connection closed by remote peer gpu-09<32926>",
+    )
+    incident = check(log, "nccl-remote-error", verdict="undetermined", evidence="Connection closed by remote peer")
+    assert not any("async exception" in e.text for e in incident.evidence if e.role == "initiating")

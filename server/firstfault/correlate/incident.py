@@ -12,6 +12,7 @@ from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis, strongest
 from .ranks import full_bus, write_ranks
 
 MOST_EVIDENCE = 3
+CONTINUATION_LINES = 4
 MOST_COLLATERAL = 400
 LONGEST_TEXT = 2000
 
@@ -187,8 +188,15 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
     """
     order = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}
     by_rank: dict[tuple[int, ...] | None, list[Finding]] = {}
-    for f in _own_findings(choice):
-        by_rank.setdefault(facts.ranks_of(f), []).append(f)
+    signed: Finding | None = None
+    for f in sorted(_own_findings(choice), key=lambda f: (f.line.file, f.line.number)):
+        ranks = facts.ranks_of(f)
+        if ranks is not None:
+            signed = f
+        elif signed is not None and f.line.file == signed.line.file and f.line.number - signed.line.number <= CONTINUATION_LINES:
+            # A message of several lines is signed on its first line only.
+            ranks = facts.ranks_of(signed)
+        by_rank.setdefault(ranks, []).append(f)
     picked: list[Finding] = []
     for findings in by_rank.values():
         findings.sort(

@@ -35,9 +35,8 @@ def check_pages(library: Library, only: str | None = None) -> Iterator[Problem]:
             yield from _complete(page)
             yield from _examples(library, page)
             yield from _graph(library, page)
-    for a, b in library.ambiguous():
-        if only is None or only in (a, b):
-            yield Problem(a, library.pages[a].path, f"{a} and {b} match each other's examples", "make one signature narrower")
+    for a, b in library.ambiguous(only):
+        yield Problem(only or a, library.pages[only or a].path, f"{a} and {b} match each other's examples", "make one signature narrower")
 
 
 def _complete(page: Page) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from firstfault.knowledge.library import load_library
 from firstfault.launch import settings
 
 ASKED_FOR = """NCCL_DEBUG NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE NCCL_SOCKET_IFNAME NCCL_IB_DISABLE NCCL_IB_HCA NCCL_IB_TIMEOUT NCCL_IB_RETRY_CNT
@@ -66,6 +67,15 @@ def test_the_hover_of_an_old_name_says_so() -> None:
 )
 def test_the_name_fits_the_torch_version(name: str, version: str | None, fits: str) -> None:
     assert settings.name_for(name, version) == fits
+
+
+def test_every_setting_that_a_page_offers_is_explained() -> None:
+    """A quick fix that puts a setting of the stack into a script owes the reader a hover on it: add an entry to launch/settings/."""
+    offered = {s.name for page in load_library().pages.values() for s in page.settings if re.match(_STACK, s.name)}
+    assert offered and sorted(n for n in offered if settings.lookup(n) is None) == []
+
+
+_STACK = r"(?:NCCL|TORCH|PYTORCH|GLOO|CUDA|HIP|HSA|RCCL|HCCL|FI|VLLM|MASTER|OMP)_|--"
 
 
 def test_versions_compare_as_numbers() -> None:

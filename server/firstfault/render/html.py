@@ -169,7 +169,14 @@ def _timeline(report: Report, view: View) -> Markup | None:
     plot = plot_of(report)
     told = stories(plot)
     rows = [
-        (_when(plot, s), _what(s), ranks_text(s.ranks) if s.ranks else "", _few(s.hosts), view.open_button(s.first.file, s.first.line))
+        (
+            _when(plot, s),
+            [element("b", s.kind), f": {s.says}"],
+            f"{s.count:,}",
+            ranks_text(s.ranks) if s.ranks else "",
+            _few(s.hosts),
+            view.open_button(s.first.file, s.first.line),
+        )
         for s in told
     ]
     return element(
@@ -180,7 +187,7 @@ def _timeline(report: Report, view: View) -> Markup | None:
         element(
             "details",
             element("summary", f"Timeline as a table: {len(plot.marks):,} marks in {len(told):,} rows"),
-            _table("Timeline", ("When", "What", "Ranks", "Hosts", "First line"), rows),
+            _table("Timeline", ("When", "What", "Marks", "Ranks", "Hosts", "First line"), rows),
         ),
         _data("timeline-data", plot_json(plot)),
         class_="timeline",
@@ -193,11 +200,6 @@ def _when(plot: Plot, story: Story) -> str:
     days = {m.entry.time.partition("T")[0] for m in plot.marks if m.entry.time and "T" in m.entry.time}
     shown = (t.partition("T")[2] if "T" in t and len(days) == 1 else time_text(t) for t in story.times)
     return " \N{EN DASH} ".join(shown)
-
-
-def _what(story: Story) -> list[Child]:
-    count = f" \N{MULTIPLICATION SIGN} {story.count:,}" if story.count > 1 else ""
-    return [element("b", story.kind), f": {story.says}{count}"]
 
 
 def _few(names: tuple[str, ...]) -> str:

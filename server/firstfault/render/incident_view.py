@@ -195,7 +195,7 @@ def _collateral(collateral: tuple[Collateral, ...], view: View, anchors: frozens
             places.append(element("span", f"and {len(lines) - MOST_LINES:,} more"))
         head = [element("b", f"{len(lines):,} \N{MULTIPLICATION SIGN} "), view.failure_link(failure, anchors=anchors), f": {why}"]
         if on:
-            head.append(f" (rank {ranks_text(on)})")
+            head.append(f" (rank{'s' if len(on) > 1 else ''} {ranks_text(on)})")
         items.append(element("li", element("p", *head), element("p", *places, class_="places")))
     body = element("details", element("summary", f"{count} that followed from the first fault"), element("ul", *items, class_="plain"))
     return _section("Collateral", "collateral", number, body)

@@ -11,7 +11,7 @@
     const style = getComputedStyle(document.body);
     const get = (name) => style.getPropertyValue(`--${name}`).trim();
     return {
-      text: get("fg"), muted: get("muted"), line: get("line"), back: get("bg"), stripe: get("stripe"), focus: get("focus"), silent: get("silent"),
+      text: get("fg"), muted: get("muted"), line: get("grid"), back: get("bg"), stripe: get("stripe"), focus: get("focus"), silent: get("silent"),
       initiating: get("bad"), collateral: get("warn"), context: get("muted"), progress: get("good"), start: get("info"), exit: get("fg"),
     };
   };

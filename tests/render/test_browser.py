@@ -1,4 +1,4 @@
-"""The report view in a real browser: nothing runs that should not, keys and buttons work, nothing is cut off, a thousand ranks are usable."""
+"""The report view in a real browser: nothing runs that should not, keys and buttons work, nothing is cut off, 1,024 ranks are usable."""
 
 import json
 import shutil

@@ -12,10 +12,8 @@ MODULES = join("Loading python/3.11.4", "Loading requirement: cuda/12.4", "Loadi
 
 
 def test_the_last_run_counts_where_the_module_lines_come_again():
-    log = join(
-        MODULES, traceback("RuntimeError: The size of tensor a (9) must match the size of tensor b (7) at non-singleton dimension 2"),
-        MODULES, traceback("KeyError: 'pixel_values'"),
-    )  # fmt: skip
+    first = traceback("RuntimeError: The size of tensor a (9) must match the size of tensor b (7) at non-singleton dimension 2")
+    log = join(MODULES, first, MODULES, traceback("KeyError: 'pixel_values'"))
     check(log, "python-exception", evidence="pixel_values")
 
 
@@ -66,9 +64,11 @@ def test_the_notices_of_one_slurm_job_are_one_end():
 
 def test_the_second_lsf_report_counts():
     def report(*end):
-        return join("-" * 60, "", *end, "", "Resource usage summary:", "    CPU time : 25.8 sec.", "", "The output (if any) is above this job summary.", "")
+        usage = ("Resource usage summary:", "    CPU time : 25.8 sec.", "", "The output (if any) is above this job summary.", "")
+        return join("-" * 60, "", *end, "", *usage)
 
-    log = report("Exited with exit code 139.") + report("TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.", "Exited with exit code 137.")
+    killed = report("TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.", "Exited with exit code 137.")
+    log = report("Exited with exit code 139.") + killed
     check(log, "host-out-of-memory", evidence="TERM_MEMLIMIT")
 
 
@@ -77,7 +77,8 @@ def entry(line, error):
 
 
 def test_a_script_that_calls_from_another_line_was_edited_in_between():
-    log = join(entry(184, "NameError: name 'load' is not defined"), entry(184, "NameError: name 'load' is not defined"), entry(196, "KeyError: 'prompt'"))
+    first = entry(184, "NameError: name 'load' is not defined")
+    log = join(first, first, entry(196, "KeyError: 'prompt'"))
     check(log, "python-exception", evidence="KeyError")
 
 

@@ -9,6 +9,7 @@ from ..knowledge.library import Library
 from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Line, Progress, Report, Role, TimelineEntry, Unexplained
 from ..read.blocks import read_structure
 from ..read.clock import write_time
+from .actors import read_actors
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
@@ -35,6 +36,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     collectives = read_collectives(reading, ranks)
     progress = read_progress(reading, ranks)
     structures = [read_structure(f.lines) for f in files]
+    read_actors(reading, ranks, structures)
     attempts = [read_attempts(f, progress, structure) for f, structure in zip(files, structures, strict=True)]
     facts = Facts(reading, library, structures, launchers, ranks, progress, attempts, host_skew_s(progress, ranks))
     usable, recovered = usable_findings(facts)

@@ -1,9 +1,10 @@
 """All needles of the grammars in one place: literal text that makes a line worth keeping although no page names it."""
 
 from ..read import blocks
-from . import attempts, collectives, communicators, launchers, ranks, reruns, stacks
+from . import actors, attempts, collectives, communicators, launchers, ranks, reruns, stacks
 
 GRAMMAR_NEEDLES: dict[str, int] = {
+    **actors.NEEDLES,
     **attempts.NEEDLES,
     **reruns.NEEDLES,
     **ranks.NEEDLES,

@@ -97,6 +97,11 @@ class Facts:
             named = self._entry_rank(finding.line)
         return named
 
+    def says_whose(self, finding: Finding) -> bool:
+        """Whether the line itself says whose failure it is, apart from who printed it."""
+        pid = self.structures[finding.line.file].quoted_pid.get(finding.line.number)
+        return pid in self.ranks.by_pid or any(finding.captures.get(k) for k in ("rank", "ranks"))
+
     def _entry_rank(self, line: Line) -> tuple[int, ...] | None:
         """The rank whose traceback a launcher's summary quotes around this line."""
         for e in self.launchers.exits:

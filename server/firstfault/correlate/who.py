@@ -24,7 +24,7 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
         return _behind_the_victims(facts, root, pool, collectives)
     world = facts.ranks.world_size
     named = set(root.ranks)
-    told = {r for f in root.findings if any(f.captures.get(k) for k in ("rank", "ranks")) for r in facts.ranks_of(f) or ()}
+    told = {r for f in root.findings if facts.says_whose(f) for r in facts.ranks_of(f) or ()}
     if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not _others_came_further(pool, root):
         return (0,) if world == 1 else ()
     places = {f.line.file for f in root.findings}

@@ -30,6 +30,7 @@ WORTH_PROCESSES_BYTES = 96 << 20
 _LOOK_EVERY_S = 0.1
 _RETRIES = 5
 _GRACE_S = 1.0
+_CONNECT = "10s"
 
 
 class Stopped(Exception):
@@ -214,7 +215,7 @@ def _cluster(address: str) -> Iterator[cf.Executor]:
             help='pip install "firstfault[cluster]" here and on the workers',
         ) from error  # fmt: skip
     try:
-        client = distributed.Client(address, timeout="10s", set_as_default=False)
+        client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(
             f"no dask scheduler answers at {address}", reason=str(error) or type(error).__name__, where=address,

@@ -1,4 +1,4 @@
-"""Which commands start training, and how each passes the environment on. Does not know where in a file they stand."""
+"""Which commands start training. Does not know where in a file they stand, nor how they pass the environment on."""
 
 from __future__ import annotations
 

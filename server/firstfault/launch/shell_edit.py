@@ -28,7 +28,7 @@ _SBATCH_EXPORT = re.compile(r"#SBATCH\s+--export=(\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place that gives a variable a value. `command` is the command it belongs to, in the fragment that starts at `base`.
+    """One place that gives a variable a value; `command` is the command that it belongs to.
 
     `bare` is an assignment without export; `quotable` says that the value may be put in quotes; `nested` that it stands in a quoted
     command or a here-document.

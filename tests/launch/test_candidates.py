@@ -49,13 +49,13 @@ def test_nothing_found_is_an_empty_list() -> None:
 def test_hints_come_from_command_lines_tracebacks_and_summaries() -> None:
     log = (
         "+ srun torchrun --nnodes 2 train_llm.py --config base.yaml\n"
-        '  File "/work/src/train_llm.py", line 88, in <module>\n'
+        '  File "/scratch/src/train_llm.py", line 88, in <module>\n'
         '  File "/usr/lib/python3.11/site-packages/torch/nn/module.py", line 1, in <module>\n'
         "finetune.py FAILED\n"
         "SLURM_JOB_NAME=llm7b\n"
     )
     hints = hints_from_log(log)
-    assert hints.scripts == ("train_llm.py", "finetune.py", "/work/src/train_llm.py")
+    assert hints.scripts == ("train_llm.py", "finetune.py", "/scratch/src/train_llm.py")
     assert hints.job_name == "llm7b"
     assert hints.launchers[:2] == ("srun", "torchrun")
 

@@ -46,7 +46,7 @@ def test_every_process_that_the_script_starts_sees_the_variable(case: Case, stub
     text = apply_edits(case.before, edits_for(case.setting, case.before, case.path))
     for name in ("env.sh", "cluster_defaults.sh"):
         (tmp_path / name).write_text("export NCCL_DEBUG=VERSION\n" if name == "cluster_defaults.sh" else "")
-    told = run(text.replace("~/venv/bin/activate", "env.sh").replace("/work", str(tmp_path)), stub_path, tmp_path)
+    told = run(text.replace("~/venv/bin/activate", "env.sh").replace("/scratch", str(tmp_path)), stub_path, tmp_path)
     assert told, "nothing was started"
     assert {line.split()[1] for line in told} == {"NCCL_DEBUG=INFO"}
 

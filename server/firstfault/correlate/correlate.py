@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from ..knowledge.library import Library
-from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Line, Progress, Report, Role, TimelineEntry, Unexplained
+from ..model import Diagnosis, Incident, InputSummary, Job, Progress, Report, Role, Unexplained
 from ..read.blocks import read_structure
 from ..read.clock import write_time
 from .actors import read_actors
@@ -21,9 +21,9 @@ from .ranks import read_ranks
 from .reading import FileReading, Reading
 from .skew import WORTH_TELLING_S, host_skew_s
 from .subject import Subject, subject_of
+from .timeline import build_timeline
 
 MOST_FINDINGS = 5000
-MOST_TIMELINE = 2000
 
 
 def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
@@ -60,7 +60,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
         incidents=tuple(incidents),
         unexplained=tuple(_unexplained(facts)),
         limits=tuple(_limits(facts)),
-        timeline=tuple(_timeline(facts, choice)),
+        timeline=tuple(build_timeline(facts, choice)),
     )
     findings = [f for file in files for f in file.findings]
     counts: dict[str, int] = {}
@@ -172,33 +172,3 @@ def _limits(facts: Facts) -> list[str]:
         if f.cut_lines:
             out.append(f"{f.name}: {f.cut_lines} very long lines were shortened")
     return out
-
-
-def _timeline(facts: Facts, choice: Choice | None) -> list[TimelineEntry]:
-    """What happened when, per rank: findings, the last progress of each rank, exits."""
-    entries: list[tuple[tuple[float, int, int], TimelineEntry]] = []
-    own = {id(f) for f in choice.root.findings} if choice else set()
-
-    def add(line: Line, kind: str, rank: int | None, failure: str | None, says: str) -> None:
-        time = None if line.time_s is None else write_time(line.time_s, line.time_of_day)
-        host = line.origin.host or (facts.ranks.host_of.get(rank) if rank is not None else None)
-        key = (line.time_s if line.time_s is not None and not line.time_of_day else 0.0, line.file, line.number)
-        entries.append((key, TimelineEntry(facts.reading.files[line.file].name, line.number, rank, host, time, kind, failure, says)))
-
-    def mark(f: Finding) -> None:
-        kind = "initiating" if id(f) in own else "context" if f.role is Role.CONTEXT or f.strength == "context" else "collateral"
-        ranks = facts.ranks_of(f)
-        for r in ranks or (None,):
-            add(f.line, kind, r, f.failure, facts.library.page(f.failure).title)
-
-    if choice is not None:
-        for f in list(facts.reading.findings())[:MOST_TIMELINE]:
-            if f.role is not Role.CONTEXT:
-                mark(f)
-        latest = {s.rank: s for s in facts.progress.steps if s.step is not None}
-        for rank, s in latest.items():
-            add(s.line, "progress", rank, None, f"step {s.step}")
-        for e in facts.launchers.exits[:200]:
-            add(e.line, "exit", e.rank, None, f"exit code {e.code}" if e.code is not None else "exit")
-    entries.sort(key=lambda pair: (pair[0], pair[1].kind, pair[1].rank if pair[1].rank is not None else -1, pair[1].failure or ""))
-    return [e for _, e in entries[:MOST_TIMELINE]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ..knowledge.page import fill
+from ..knowledge.page import fill, fill_command
 from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initiating, Line, MissingFact, Role, Verdict
 from ..read.clock import write_time
 from .blame import Choice
@@ -25,7 +26,7 @@ def build_incident(facts: Facts, choice: Choice, number: int, severity: str | No
     evidence = _evidence(facts, choice)
     collateral = _collateral(facts, choice, initiating)
     missing = tuple(
-        MissingFact(fill(m.fact, values), fill(m.command, values), tuple(d for d in m.decides if d in facts.library.pages))
+        MissingFact(fill(m.fact, values), fill_command(m.command, values), tuple(d for d in m.decides if d in facts.library.pages))
         for m in page.missing
     )
     if choice.verdict is Verdict.ESTABLISHED:
@@ -43,8 +44,8 @@ def build_incident(facts: Facts, choice: Choice, number: int, severity: str | No
         evidence=evidence,
         reasons=tuple(choice.reasons),
         collateral=collateral,
-        fix=page.fixes[:4],
-        verify=page.checks[:2],
+        fix=tuple(replace(x, command=fill_command(x.command, values) if x.command else None) for x in page.fixes[:4]),
+        verify=tuple(replace(x, command=fill_command(x.command, values)) for x in page.checks[:2]),
         missing=missing[:3],
         alternatives=_alternatives(choice),
         related=page.related,
@@ -143,7 +144,7 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
             span = spans.get((line.file, line.number))
             start, end = (span.start, span.end) if span and span.line.text == line.text else (0, len(line.text))
             add(line, start, end, "initiating", _says(facts, choice, line))
-        for line in _last_words(facts, choice.ranks or ()):
+        for line in last_words(facts, choice.ranks or ()):
             add(line, 0, len(line.text), "corroborating", f"the last sign of rank {facts.ranks.of_line(line)}")
     else:
         for f in _best_lines(facts, choice):
@@ -170,7 +171,7 @@ def _says(facts: Facts, choice: Choice, line: Line) -> str:
     return root.reasons[0] if root.reasons else root.page.title
 
 
-def _last_words(facts: Facts, ranks: Sequence[int]) -> list[Line]:
+def last_words(facts: Facts, ranks: Sequence[int]) -> list[Line]:
     """The last line that each of a few ranks printed."""
     out: list[Line] = []
     for rank in ranks[:2]:

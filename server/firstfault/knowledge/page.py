@@ -98,11 +98,29 @@ class Page:
     @property
     def markdown(self) -> str:
         """The page for people: no front matter, no signatures, no placeholders."""
-        body = "\n\n".join(f"## {name}\n\n{text}" for name, text in self.sections.items())
+        body = "\n\n".join(f"## {name}\n\n{_WITH_FALLBACK.sub(lambda m: m[1], text)}" for name, text in self.sections.items())
         return f"# {self.title}\n\n`{self.id}` · {self.role.value}\n\n{fill(self.quick_answer, {})}\n\n{body}\n"
 
 
+# In prose and commands only what names a fallback is a placeholder; other braces are code.
+_WITH_FALLBACK = re.compile(r"\{\w+\|([^{}]*)\}")
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}]*))?\}")
+
+
+def fill_command(template: str, values: Mapping[str, str]) -> str:
+    """A command with its placeholders filled, values from a log quoted for the shell; braces without a fallback stay code."""
+
+    from shlex import quote  # only where an incident is written, not at every start
+
+    def one(m: re.Match[str]) -> str:
+        value = values.get(m[0][1 : m[0].index("|")] if "|" in m[0] else m[0][1:-1])
+        return quote(value) if value else m[1] or m[0]
+
+    filled = _WITH_FALLBACK.sub(one, template)
+    filled = filled.replace("{rank}", (values.get("rank") or "the rank").lower())
+    for name in ("pid", "host"):
+        filled = filled.replace("{" + name + "}", quote(values[name]) if values.get(name) else name.upper())
+    return filled
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -15,7 +15,8 @@ export function mypy(python) {
 
 /** Runs pytest over all tests on two processes; `args` go to pytest. */
 export function pytest(python, args = []) {
-  run(python, ["-m", "pytest", "-n", "2", "--dist", "loadfile", ...(args.length ? args : ["tests"])], { label: "pytest" });
+  // Test files of different parts may have the same name.
+  run(python, ["-m", "pytest", "--import-mode=importlib", "-n", "2", "--dist", "loadfile", ...(args.length ? args : ["tests"])], { label: "pytest" });
 }
 
 export function tsc() {

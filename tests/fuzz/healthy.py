@@ -45,7 +45,7 @@ def _transformers(step: int) -> Iterator[str]:
 
 def _deepspeed(step: int) -> Iterator[str]:
     yield f"[{_clock(step)},{step:03d}] [INFO] [logging.py:96:log_dist] [Rank 0] step={step}, skipped=0, lr=[1e-05], mom=[(0.9, 0.95)]"
-    yield f"[{_clock(step)},{step:03d}] [INFO] [timer.py:260:stop] epoch=0/micro_step={step}/global_step={step}, RunningAvgSamplesPerSec=31.2"
+    yield f"[{_clock(step)},{step:03d}] [INFO] [timer.py:260:stop] epoch=0/micro_step={step}/global_step={step}, CurrSamplesPerSec=31.2"
     yield f"steps: {step} loss: {_loss(step):.4f} iter time (s): 2.013 samples/sec: 31.2"
 
 
@@ -62,9 +62,10 @@ def _detectron(step: int) -> Iterator[str]:
 
 
 def _lightning(step: int) -> Iterator[str]:
-    yield f"\rEpoch 0: {100 * step // STEPS:3d}%|█████     | {step}/{STEPS} [00:{step % 60:02d}<00:30,  1.9it/s, v_num=3, train_loss={_loss(step):.3f}]"
+    loss = _loss(step)
+    yield f"\rEpoch 0: {100 * step // STEPS:3d}%|█████     | {step}/{STEPS} [00:{step % 60:02d}<00:30,  1.9it/s, train_loss={loss:.3f}]"
     if step % 10 == 0:
-        yield f"Epoch 0, global step {step}: 'val_loss' reached {_loss(step):.5f} (best {_loss(step):.5f}), saving model to 'ckpt/best.ckpt'"
+        yield f"Epoch 0, global step {step}: 'val_loss' reached {loss:.5f} (best {loss:.5f}), saving model to 'ckpt/best.ckpt'"
 
 
 def _nanogpt(step: int) -> Iterator[str]:

@@ -85,3 +85,19 @@ def test_the_last_line_of_a_message_of_several_lines_proves_more_than_its_first(
     )
     incident = check(log, "nccl-remote-error", verdict="undetermined", evidence="Connection closed by remote peer")
     assert not any("async exception" in e.text for e in incident.evidence if e.role == "initiating")
+
+
+def test_an_entry_of_the_summary_on_one_line_gives_rank_host_and_exit():
+    entry = (
+        "[{0}]: time : 2026-11-02_10:20:00 host : gpu-02 rank : {1} (local_rank: {0}) "
+        "exitcode : {2} (pid: {3}) error_file: <N/A> traceback : {4}"
+    )
+    log = join(
+        "train.py FAILED",
+        entry.format(0, 8, -15, 310, "Signal 15 (SIGTERM) received by PID 310"),
+        entry.format(1, 9, -9, 311, "Signal 9 (SIGKILL) received by PID 311"),
+        "Root Cause (first observed failure):",
+        entry.format(1, 9, -9, 311, "Signal 9 (SIGKILL) received by PID 311"),
+    )
+    incident = check(log, "process-killed", [9])
+    assert incident.initiating.hosts == ("gpu-02",)

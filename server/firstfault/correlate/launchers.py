@@ -126,6 +126,11 @@ def read_launchers(reading: Reading) -> Launchers:
                     facts.exits.append(entry)
                 entry.rank, entry.local_rank = int(m[1]), int(m[2])
                 entry.line = line
+                # Log collectors put the whole entry on one line.
+                if given := _EXITCODE.search(text):
+                    entry.code, entry.pid = int(given[1]), int(given[2])
+                if host := _HOST.search(text[: m.start()]):
+                    entry.host = host[1]
             elif (m := _EXITCODE.search(text)) and entry is not None and line.number - entry.line.number <= 4:
                 entry.code, entry.pid = int(m[1]), int(m[2])
             elif (m := _TIME.search(text)) and "exitcode" not in text and " : " in text[:16]:

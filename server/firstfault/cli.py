@@ -113,7 +113,7 @@ def _count(text: str) -> int:
 
 def _diagnose(args: argparse.Namespace) -> int:
     from .diagnose import diagnose
-    from .render.progress_bar import ProgressBar
+    from .progress_bar import ProgressBar
 
     library = _library(args)
     with ProgressBar() as bar:

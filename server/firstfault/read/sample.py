@@ -92,7 +92,8 @@ class LineSampler:
         """An independent copy."""
         speakers = {prefix: _Speaker(s.heard, s.searches, s.last) for prefix, s in self._speakers.items()}
         return LineSampler(
-            self.most_at_head, self.most, self.most_at_end, self._head.copy(), self._even.copy(), self._stride, self._offset, self._tail, speakers
+            self.most_at_head, self.most, self.most_at_end,
+            self._head.copy(), self._even.copy(), self._stride, self._offset, self._tail, speakers,
         )  # fmt: skip
 
     def _take_head(self, block: bytearray, start: int, end: int, numbers: LineNumbers) -> None:
@@ -127,7 +128,8 @@ class LineSampler:
         """Note whose progress stands near the end of the block; for whom it did before and does not now, the last is somewhere in it."""
         window = _WINDOW_BYTES + 256 * len(self._speakers)
         heard: set[bytes] = set()
-        for line in reversed(bytes(block[max(start, end - window) : end]).split(b"\n")):
+        first = start if end - start <= window else block.find(b"\n", end - window, end) + 1
+        for line in reversed(bytes(block[first:end]).split(b"\n") if first or not start else []):
             m = _SPEAKER.match(line)
             prefix = m[0] if m else b""
             if prefix not in heard and _is_progress(line):

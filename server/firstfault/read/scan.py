@@ -48,22 +48,52 @@ class Scanner:
 
         The slower path reports at least one needle a line; `needles_in` gives the rest.
         """
-        found: list[tuple[int, int]] = []
         if self._database is not None:
-            append = found.append
-
-            def seen(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
-                append((end, index))
-
-            self._database.scan(block, match_event_handler=seen)
-            found.sort()
-        elif self._fallback is not None:
-            found = [(m.end(), -1) for m in self._fallback.finditer(block)]
-        return found
+            return _scan(self._database, block)
+        return [(m.end(), -1) for m in self._fallback.finditer(block)] if self._fallback is not None else []
 
     def needles_in(self, line: bytes) -> tuple[int, ...]:
         """The indices of all needles in a line."""
         return tuple(i for i, n in enumerate(self._bytes) if n in line)
+
+
+class Literals:
+    """Reports where a few literals occur that are known only when an input is read."""
+
+    def __init__(self, literals: tuple[bytes, ...]) -> None:
+        self._literals = literals
+        self._database: Any = _compile(literals) if _hyperscan and literals else None
+
+    def hits(self, block: bytearray, end: int) -> list[tuple[int, int]]:
+        """(offset behind the literal, its index) of every occurrence in `block[:end]`, in order; of overlapping ones at least the first."""
+        if self._database is not None:
+            return _scan(self._database, memoryview(block)[:end])
+        found: list[tuple[int, int]] = []
+        for index, literal in enumerate(self._literals):
+            at = block.find(literal, 0, end)
+            while at >= 0:
+                found.append((at + len(literal), index))
+                at = block.find(literal, at + len(literal), end)
+        return sorted(found)
+
+
+def _scan(database: Any, block: bytes | memoryview) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    append = found.append
+
+    def seen(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
+        append((end, index))
+
+    database.scan(block, match_event_handler=seen)
+    found.sort()
+    return found
+
+
+def _compile(literals: tuple[bytes, ...]) -> Any:
+    database = _hyperscan.Database(mode=_hyperscan.HS_MODE_BLOCK)
+    expressions = [b"".join(b"\\x%02x" % byte for byte in n) for n in literals]
+    database.compile(expressions=expressions, ids=list(range(len(literals))), elements=len(literals), flags=[0] * len(literals))
+    return database
 
 
 def _database(needles: tuple[bytes, ...]) -> Any:
@@ -78,9 +108,7 @@ def _database(needles: tuple[bytes, ...]) -> Any:
             return database
         except Exception:  # made for another kind of processor
             pass
-    database = _hyperscan.Database(mode=_hyperscan.HS_MODE_BLOCK)
-    expressions = [b"".join(b"\\x%02x" % byte for byte in n) for n in needles]
-    database.compile(expressions=expressions, ids=list(range(len(needles))), elements=len(needles), flags=[0] * len(needles))
+    database = _compile(needles)
     store_cached(name, _hyperscan.dumpb(database))
     return database
 

@@ -44,6 +44,8 @@ from firstfault.model import (
     Setting,
     Verdict,
 )
+from firstfault.render.html import report_html
+from firstfault.render.redact import redact
 
 PAGES = Path(__file__).parent / "pages"
 LINE = re.compile(r"(?P<kind>FAULT|WAITS|PROOF|KNOWN)(?: rank (?P<rank>\d+))?(?: host (?P<host>\w+))?:? ?(?P<text>.*)")
@@ -114,7 +116,13 @@ class FakeEngine:
         return {"schema": "firstfault.report/1", **dataclasses.asdict(report)}
 
     def markdown(self, report: Report) -> str:
-        return "\n".join(f"# {i.summary}" for i in report.incidents)
+        return "\n".join(f"# {i.summary}\n{i.evidence[0].text}" for i in report.incidents)
+
+    def redacted(self, report: Report) -> str:
+        return self.markdown(redact(report))
+
+    def html(self, report: Report, *, nonce: str, csp_source: str) -> str:
+        return report_html(report, host="webview", nonce=nonce, csp_source=csp_source, pages=self.library())
 
     def library(self) -> Library:
         return Library(

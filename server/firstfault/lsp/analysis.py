@@ -9,12 +9,16 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from ..model import Collateral, Diagnosis, Evidence, Finding, Incident
 from .positions import UTF16, LineIndex, LineMap, place
+
+if TYPE_CHECKING:
+    from .log_facts import LogFacts
 
 INITIATING = "initiating"
 CORROBORATING = "corroborating"
@@ -104,6 +108,10 @@ class Analysis:
     generation: int = field(default_factory=lambda: next(_generations))
     stamps: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """(size, modification time) of each file when it was read; empty for a diagnosed text."""
+    head: str = ""
+    """The beginning and end of a diagnosed text that has no address."""
+    facts: LogFacts | None = None
+    """What the log says of its launch, once that was asked for."""
 
     @property
     def incidents(self) -> tuple[Incident, ...]:

@@ -6,6 +6,7 @@ A test gives `create_server` another object with these methods.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..model import Diagnosis, Report
@@ -34,6 +35,12 @@ class Engine(Protocol):
 
     def markdown(self, report: Report) -> str:
         """A report as Markdown."""
+
+    def redacted(self, report: Report) -> str:
+        """A report as Markdown with hosts, addresses, users, folders and keys masked."""
+
+    def html(self, report: Report, *, nonce: str, csp_source: str) -> str:
+        """A report as a document for the editor's webview. Raises ValueError for what would break its content policy."""
 
     def library(self) -> Library:
         """All pages. Raises PageError."""
@@ -71,6 +78,20 @@ class BundledEngine:
         from ..render.markdown import report_markdown
 
         return report_markdown(report)
+
+    def redacted(self, report: Report) -> str:
+        """A report as Markdown with everything sensitive masked."""
+        from ..render.markdown import report_markdown
+        from ..render.redact import redact
+
+        # Markdown shows no timeline, and masking its marks would take the longest.
+        return report_markdown(redact(replace(report, timeline=())))
+
+    def html(self, report: Report, *, nonce: str, csp_source: str) -> str:
+        """A report as a document for the editor's webview. Raises ValueError."""
+        from ..render.html import report_html
+
+        return report_html(report, host="webview", nonce=nonce, csp_source=csp_source, pages=self.library())
 
     def library(self) -> Library:
         """All pages. Raises PageError."""

@@ -18,7 +18,9 @@ from ..model import Diagnosis
 from .analysis import Analysis
 from .excerpt import excerpt_of
 from .jobs import Cancelled, StopFlag
+from .log_facts import ends_of
 from .protocol import RequestFailed
+from .recall import key_of_text
 from .session import Session
 from .status import verdict_in_brief
 
@@ -26,6 +28,8 @@ DIAGNOSE = "firstfault/diagnose"
 EXCERPT = "firstfault/excerpt"
 EXPLAIN = "firstfault/explain"
 FAILURES = "firstfault/failures"
+# What a text is called for which the client gave no title.
+SELECTION = "selection"
 
 Publish = Callable[[Analysis, Mapping[str, Analysis]], None]
 
@@ -35,7 +39,7 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
     data = params if isinstance(params, Mapping) else {}
     text, path, title = data.get("text"), data.get("path"), data.get("title")
     if isinstance(text, str):
-        return await _diagnose_text(session, text, title if isinstance(title, str) and title else "selection")
+        return _answer(session, (await read_text(session, text, title if isinstance(title, str) and title else SELECTION)).diagnosis)
     if not isinstance(path, str) or not path:
         raise RequestFailed(
             str(
@@ -44,9 +48,12 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
                 )
             )
         )
-    path = _absolute(session, path)
+    return _answer(session, (await read_path(session, absolute(session, path), data.get("workDoneToken"), publish)).diagnosis)
+
+
+async def read_path(session: Session, path: str, token: Any, publish: Publish) -> Analysis:
+    """Diagnose a file or folder, with progress on a token where one is given, and publish its diagnostics. Raises RequestFailed."""
     stop = StopFlag()
-    token = data.get("workDoneToken")
     progress = _Progress(session, token, os.path.basename(path) or path) if isinstance(token, (str, int)) else None
     with session.status.busy(None, f"reading {os.path.basename(path)}") as busy:
 
@@ -63,13 +70,31 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
             raise
         except Exception as error:
             session.status.failed(None, error)
-            raise _failed(error, path) from error
+            raise failed(error, path) from error
         finally:
             if progress is not None:
                 progress.end()
     session.status.send("idle", verdict_in_brief(analysis))
     publish(analysis, before)
-    return _answer(session, analysis.diagnosis)
+    return analysis
+
+
+async def read_text(session: Session, text: str, title: str) -> Analysis:
+    """Diagnose a text that has no address and remember what came out. Raises RequestFailed."""
+    stop = StopFlag()
+
+    def work(_: StopFlag) -> Analysis:
+        return Analysis(session.engine.diagnose_text(text, title), {}, {}, head=ends_of(text))
+
+    with session.status.busy(None, f"reading {title}"):
+        try:
+            analysis = await session.workers.run(work, stop, long=False)
+        except Exception as error:
+            session.status.failed(None, error)
+            raise failed(error, title) from error
+    session.recall.keep(key_of_text(text, title), analysis)
+    session.status.send("idle", verdict_in_brief(analysis))
+    return analysis
 
 
 async def excerpt(session: Session, params: Any) -> dict[str, Any]:
@@ -80,11 +105,11 @@ async def excerpt(session: Session, params: Any) -> dict[str, Any]:
         raise RequestFailed(
             str(FirstFaultError("no lines to read", reason="the request names no path or no line", help="give path and line"))
         )
-    path = _absolute(session, path)
+    path = absolute(session, path)
     try:
         found = await session.workers.run(lambda stop: excerpt_of(path, line, context, stop), StopFlag(), long=False)
     except Exception as error:
-        raise _failed(error, path) from error
+        raise failed(error, path) from error
     return {"first": found.first, "lines": list(found.lines)}
 
 
@@ -111,23 +136,7 @@ def failures(session: Session, _: Any) -> dict[str, Any]:
     }
 
 
-async def _diagnose_text(session: Session, text: str, title: str) -> dict[str, Any]:
-    stop = StopFlag()
-
-    def work(_: StopFlag) -> Diagnosis:
-        return session.engine.diagnose_text(text, title)
-
-    with session.status.busy(None, f"reading {title}"):
-        try:
-            diagnosis = await session.workers.run(work, stop, long=False)
-        except Exception as error:
-            session.status.failed(None, error)
-            raise _failed(error, title) from error
-    session.status.send("idle", verdict_in_brief(Analysis(diagnosis, {}, {})))
-    return _answer(session, diagnosis)
-
-
-def _absolute(session: Session, given: str) -> str:
+def absolute(session: Session, given: str) -> str:
     """The absolute path of a path or file URI; a relative one starts at the first workspace folder. `-` is a name like any other."""
     path = os.path.expanduser((to_fs_path(given) if given.startswith("file:") else None) or given)
     folders = session.documents.folder_paths()
@@ -144,7 +153,8 @@ def _answer(session: Session, diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _failed(error: Exception, where: str) -> RequestFailed:
+def failed(error: Exception, where: str) -> RequestFailed:
+    """The answer to a request that an error ended, in four parts."""
     if isinstance(error, FirstFaultError):
         return RequestFailed(str(error))
     if isinstance(error, Cancelled):

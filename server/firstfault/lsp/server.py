@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from .. import __version__
-from . import actions, commands, folding, hints, hover, lenses, links, navigation, outline, requests
+from . import actions, commands, folding, hints, hover, lenses, links, navigation, outline, reports, requests
 from .analysis import Analysis, View
 from .diagnostics import diagnostics_of
 from .engine import BundledEngine, Engine
@@ -239,6 +239,18 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     @server.feature(WATCH)
     async def on_watch(params: Any) -> dict[str, Any]:
         return watches.handle(params)
+
+    @server.feature(reports.VIEW)
+    async def on_view(params: Any) -> dict[str, Any]:
+        return await reports.view(session, params, publish_files)
+
+    @server.feature(reports.REDACTED)
+    async def on_redacted(params: Any) -> dict[str, Any]:
+        return await reports.redacted(session, params, publish_files)
+
+    @server.feature(reports.LOCATE)
+    async def on_locate(params: Any) -> dict[str, Any]:
+        return await reports.place(session, params, publish_files)
 
     @server.feature(requests.EXCERPT)
     async def on_excerpt(params: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from .documents import Document, Documents, is_log
 from .engine import Engine
 from .jobs import Cancelled, Jobs, StopFlag, Superseded, Workers
 from .positions import LineIndex
+from .recall import Recall
 from .status import Status
 from .structure import Structure, structure_of
 
@@ -43,6 +44,8 @@ class Session:
         self.status = Status(server)
         self.wide: dict[str, Analysis] = {}
         """The last diagnosis of a folder or file on request, by the path of each file it read."""
+        self.recall = Recall()
+        """The last diagnosis of each path and text that was asked for by name, and of each open log by its URI."""
         self.closing = False
         self._library: Library | None = None
         self._fits: dict[str, tuple[tuple[int, int], int, bool]] = {}
@@ -210,6 +213,8 @@ class Session:
             return analysis_of_files(diagnosis, paths, self.client.encoding)
 
         analysis = await self.workers.run(work, stop, long=True)
+        for path in paths:
+            self.recall.keep(path_key(path), analysis)
         before: dict[str, Analysis] = {}
         for source in analysis.sources.values():
             key = path_key(to_fs_path(source.uri) or source.uri)
@@ -253,6 +258,7 @@ class Session:
 
         with self.status.busy(uri):
             analysis = await self.workers.run(work, stop, long=False)
+        self.recall.keep(uri, analysis)
         self.status.result(uri, analysis)
         return analysis
 

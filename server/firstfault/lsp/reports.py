@@ -1,0 +1,160 @@
+"""The report of what was diagnosed: as a document for the webview, redacted, and where its lines stand. Renders nothing itself.
+
+A request names a text, a path or a URI; what was diagnosed last under that name is shown without diagnosing it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from pygls.uris import to_fs_path
+
+from ..errors import FirstFaultError
+from ..model import Report
+from .analysis import Analysis
+from .engine import Engine
+from .jobs import StopFlag
+from .protocol import RequestFailed
+from .recall import key_of_text
+from .requests import SELECTION, Publish, absolute, failed, read_path, read_text
+from .session import Session, path_key
+
+VIEW = "firstfault/view"
+REDACTED = "firstfault/redacted"
+LOCATE = "firstfault/locate"
+
+
+async def view(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
+    """The report as a document: {path?, uri?, text?, title?, nonce, cspSource} gives {html, title, incidents}.
+
+    `title` names what was diagnosed. Raises RequestFailed with the four-part message.
+    """
+    data = _mapping(params)
+    nonce, source = data.get("nonce"), data.get("cspSource")
+    analysis, title = await analysis_of(session, data, publish)
+    if not isinstance(nonce, str) or not isinstance(source, str):
+        raise _unsafe("the request lacks nonce or cspSource", title)
+
+    def render(engine: Engine, report: Report) -> str:
+        try:
+            return engine.html(report, nonce=str(nonce), csp_source=str(source))
+        except ValueError as error:
+            raise _unsafe(str(error), title) from error
+
+    html = await _rendered(session, analysis, title, render)
+    return {"html": html, "title": title, "incidents": len(analysis.incidents)}
+
+
+async def redacted(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
+    """The report as Markdown with hosts, addresses, users, folders and keys masked: {path?, uri?, text?, title?} gives {markdown}."""
+    analysis, title = await analysis_of(session, _mapping(params), publish)
+    return {"markdown": await _rendered(session, analysis, title, lambda engine, report: engine.redacted(report))}
+
+
+async def place(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
+    """Where a line of a report stands in the editor: {path?, uri?, text?, title?, file, line} gives {uri, range}.
+
+    The two differ where a log holds lone carriage returns. Raises RequestFailed for a file without an address, such as a selection.
+    """
+    data = _mapping(params)
+    file, line = data.get("file"), data.get("line")
+    if not isinstance(file, str) or not isinstance(line, int) or line < 1:
+        raise _refused("no line to go to", reason="the request names no file or no line", help="give file and line as the report does")
+    analysis, title = await analysis_of(session, data, publish)
+    location = analysis.location(file, line)
+    if location is None:
+        raise _refused(
+            f"{file} cannot be opened",
+            reason="it is no file that this report was made of" if analysis.sources else "the text was diagnosed without a file",
+            where=f"{file}:{line}",
+            help="open the log and diagnose it there",
+        )
+    start, end = location.range.start, location.range.end
+    return {
+        "uri": location.uri,
+        "range": {
+            "start": {"line": start.line, "character": start.character},
+            "end": {"line": end.line, "character": end.character},
+        },
+    }
+
+
+async def analysis_of(session: Session, data: Mapping[str, Any], publish: Publish) -> tuple[Analysis, str]:
+    """What a request is about, with a name for it: the last diagnosis of it, or one made now. Raises RequestFailed."""
+    found = await remembered(session, data)
+    if found is not None:
+        return found, _title(data)
+    text, path, uri = data.get("text"), data.get("path"), data.get("uri")
+    if isinstance(text, str):
+        return await read_text(session, text, _text_title(data)), _title(data)
+    if not isinstance(path, str) and isinstance(uri, str):
+        path = to_fs_path(uri)
+    if not isinstance(path, str) or not path:
+        raise _refused(
+            "no report to show",
+            reason=f"{_title(data)} was not diagnosed" if isinstance(uri, str) else "the request names no text, path or URI",
+            where=uri if isinstance(uri, str) else "",
+            help="diagnose the log first",
+        )
+    return await read_path(session, absolute(session, path), data.get("workDoneToken"), publish), _title(data)
+
+
+async def remembered(session: Session, data: Mapping[str, Any]) -> Analysis | None:
+    """The last diagnosis of what a request names; an open log is looked at as it stands. None where it was never diagnosed."""
+    text, path, uri = data.get("text"), data.get("path"), data.get("uri")
+    if isinstance(text, str):
+        return session.recall.find(key_of_text(text, _text_title(data)))
+    keys: list[str] = []
+    if isinstance(path, str) and path:
+        keys.append(path_key(absolute(session, path)))
+    elif isinstance(uri, str) and uri:
+        known = await session.view(uri) if session.documents.find(uri) is not None else None
+        if known is not None:
+            return known.analysis
+        keys.append(uri)
+        if (local := to_fs_path(uri)) is not None:
+            keys.append(path_key(local))
+    found = [a for key in keys for a in (session.recall.find(key), session.wide.get(key)) if a is not None]
+    return max(found, key=lambda a: a.generation, default=None)
+
+
+async def _rendered(session: Session, analysis: Analysis, title: str, render: Callable[[Engine, Report], str]) -> str:
+    """What a renderer makes of a report, in a thread."""
+    report = analysis.diagnosis.report
+    try:
+        return await session.workers.run(lambda _: render(session.engine, report), StopFlag(), long=False)
+    except (asyncio.CancelledError, RequestFailed):
+        raise
+    except Exception as error:
+        raise failed(error, title) from error
+
+
+def _mapping(params: Any) -> Mapping[str, Any]:
+    return params if isinstance(params, Mapping) else {}
+
+
+def _text_title(data: Mapping[str, Any]) -> str:
+    title = data.get("title")
+    return title if isinstance(title, str) and title else SELECTION
+
+
+def _title(data: Mapping[str, Any]) -> str:
+    """A name for what a request is about: the one it gives, else the last part of its path or URI."""
+    if data.get("title") or isinstance(data.get("text"), str):
+        return _text_title(data)
+    path, uri = data.get("path"), data.get("uri")
+    if isinstance(path, str) and path:
+        return os.path.basename(path.rstrip("/\\")) or path
+    return unquote(uri.rstrip("/").rpartition("/")[2]) if isinstance(uri, str) else SELECTION
+
+
+def _unsafe(reason: str, where: str) -> RequestFailed:
+    return _refused("the report cannot be shown", reason=reason, where=where, help="send the nonce and cspSource of the webview")
+
+
+def _refused(what: str, *, reason: str, where: str = "", help: str) -> RequestFailed:
+    return RequestFailed(str(FirstFaultError(what, reason=reason, where=where, help=help)))

@@ -96,7 +96,7 @@ def test_an_exception_printed_after_the_timeouts_is_teardown():
     log = join(
         *(timeout(r, 700) for r in (0, 1, 3)),
         dump_signal(2, 701, 41, 41),
-        traceback("ValueError: I/O operation on closed file", f"[rank1]: 2026-11-02 10:30:00,000 "),
+        traceback("ValueError: I/O operation on closed file", "[rank1]: 2026-11-02 10:30:00,000 "),
     )
     check(log, "rank-missing-collective", [2])
 

@@ -59,11 +59,12 @@ async def test_neovim_07_gets_markdown_too(minimal: Editor) -> None:
 
 async def test_the_first_line_carries_the_verdict(full: Editor) -> None:
     uri = full.open(LOG)
-    verdict, first = await lenses(full, uri)
-    assert verdict.range.start == types.Position(0, 0)
-    assert verdict.command and first.command
-    assert verdict.command.title == "Rank 3 failed first · 1 collateral · Show report"
-    assert (verdict.command.command, list(verdict.command.arguments)) == ("firstfault.showReport", [uri])
+    report, first, verdict = await lenses(full, uri)
+    assert all(x.range.start == types.Position(0, 0) for x in (report, first, verdict))
+    assert report.command and verdict.command and first.command
+    assert (report.command.title, verdict.command.title) == ("Show report", "Rank 3 failed first · 1 collateral")
+    for lens in (report, verdict):
+        assert (lens.command.command, list(lens.command.arguments)) == ("firstfault.showReport", [uri])
     assert (first.command.title, first.command.command) == ("Go to first fault", "firstfault.goToFirstFault")
     assert list(first.command.arguments) == [uri, {"line": 1, "character": 0}]
 

@@ -52,8 +52,10 @@ def test_a_log_is_diagnosed_hovered_and_fixed_in_neovim(tmp_path: Path) -> None:
     incident = diagnose([str(log)]).report.incidents[0]
     seen = in_neovim(workspace, log)
     errors = [p for p in seen["problems"] if p["severity"] == 1]  # type: ignore[attr-defined]
-    initiating = [(e.line, incident.summary) for e in incident.evidence if e.role == "initiating"]
-    assert [(p["line"], p["message"]) for p in errors] == sorted(initiating)
+    initiating = sorted(e.line for e in incident.evidence if e.role == "initiating")
+    assert [p["line"] for p in errors] == initiating
+    assert errors[0]["message"] == incident.summary
+    assert all(str(p["message"]).endswith(incident.summary) for p in errors)
     assert "**Initiating line**" in str(seen["hover"])
     assert "Show report" in str(seen["lens"])
     assert seen["applied"] == "Set NCCL_DEBUG=INFO in train.sh"

@@ -41,7 +41,7 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
         if len(failing) == 1 and _copies(facts, root) < 3:
             named = set(failing)
         elif _copies(facts, root) > 1 or len(failing) > 1:
-            return _unsigned(facts, root, own)
+            return _unsigned(facts, root, own, _others_came_further(pool, root))
     if not named:
         return None
     if world is not None and len(named) >= world and len(named) > 1:
@@ -112,7 +112,7 @@ def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
     return tuple(int(r) for r in common) if len(common) == 1 else ()
 
 
-def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit]) -> tuple[int, ...] | None:
+def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_further: bool) -> tuple[int, ...] | None:
     """Who raised a failure that several processes printed without a rank: all alike, those the launcher saw fail, or unknown."""
     world = facts.ranks.world_size
     failing = {e.rank for e in own if e.rank is not None}
@@ -122,6 +122,8 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit]) -> tuple[int, ...
     if copies < 2:
         roots = {e.rank for e in own if e.root and e.rank is not None}
         return tuple(sorted(roots)) if len(roots) == 1 else None
+    if failing and others_came_further and world is None:
+        return tuple(sorted(failing))
     if failing and world is not None and len(failing) < world and copies <= len(failing) + 1 and len(failing) * 2 <= world:
         return tuple(sorted(failing))
     return ()

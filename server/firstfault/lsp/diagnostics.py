@@ -37,7 +37,7 @@ def diagnostics_of(view: View, client: Client, page_uri: PageLink) -> list[types
             if mark.role == INITIATING:
                 begun[incident.id] = begun.get(incident.id, 0) + 1
                 if begun[incident.id] <= MOST_INITIATING:
-                    out.append(_of_initiating(view, line, mark, incident, client, page_uri))
+                    out.append(_of_initiating(view, line, mark, incident, begun[incident.id] == 1, client, page_uri))
             elif mark.role == CORROBORATING and incident.id not in here:
                 here.add(incident.id)
                 out.append(_of_evidence(view, line, mark, incident, client, page_uri))
@@ -64,9 +64,13 @@ def cause_place(view: View, incident: Incident) -> str:
     return f"{cause.file.replace(chr(92), '/').rpartition('/')[2]} line {line}"
 
 
-def _of_initiating(view: View, line: int, mark: Mark, incident: Incident, client: Client, page_uri: PageLink) -> types.Diagnostic:
+def _of_initiating(
+    view: View, line: int, mark: Mark, incident: Incident, first: bool, client: Client, page_uri: PageLink
+) -> types.Diagnostic:
+    """The summary, and on every line but the first what that line adds, so that a list of problems does not repeat itself."""
     severity = types.DiagnosticSeverity.Warning if incident.severity == "warning" else types.DiagnosticSeverity.Error
-    return _diagnostic(view, line, mark, incident, severity, incident.summary, client, page_uri)
+    message = incident.summary if first or not mark.says else f"More evidence ({mark.says}): {incident.summary}"
+    return _diagnostic(view, line, mark, incident, severity, message, client, page_uri)
 
 
 def _of_evidence(view: View, line: int, mark: Mark, incident: Incident, client: Client, page_uri: PageLink) -> types.Diagnostic:

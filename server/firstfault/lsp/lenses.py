@@ -19,17 +19,19 @@ def lenses_of(view: View) -> list[types.CodeLens]:
         return []
     first = incidents[0]
     top = types.Range(types.Position(0, 0), types.Position(0, 0))
-    lenses = [types.CodeLens(top, types.Command(title_of(incidents), SHOW_REPORT, arguments=[view.uri]))]
+    # The short ones come first: a long verdict would push them past the edge of the window.
+    lenses = [types.CodeLens(top, types.Command("Show report", SHOW_REPORT, arguments=[view.uri]))]
     cause = cause_of(first)
     location = view.analysis.location(cause.file, cause.line, cause.column, cause.end_column)
     if location is not None:
         target = {"line": location.range.start.line, "character": location.range.start.character}
         lenses.append(types.CodeLens(top, types.Command("Go to first fault", GO_TO_FIRST_FAULT, arguments=[location.uri, target])))
+    lenses.append(types.CodeLens(top, types.Command(title_of(incidents), SHOW_REPORT, arguments=[view.uri])))
     return lenses
 
 
 def title_of(incidents: list[Incident]) -> str:
-    """The verdict in one line: `Rank 3 ran out of GPU memory · 7 collateral · Show report`."""
+    """The verdict in one line: `Rank 3 ran out of GPU memory · 7 collateral`."""
     first = incidents[0]
     summary = first.summary.rstrip(".")
     if len(summary) > LONGEST_VERDICT:
@@ -39,7 +41,7 @@ def title_of(incidents: list[Incident]) -> str:
         parts.append(f"{len(first.collateral)} collateral")
     if len(incidents) > 1:
         parts.append(f"{len(incidents) - 1} more")
-    return " · ".join([*parts, "Show report"])
+    return " · ".join(parts)
 
 
 def _is_about(view: View, incident: Incident) -> bool:

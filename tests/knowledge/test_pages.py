@@ -160,7 +160,7 @@ def test_a_broken_page_says_what_and_where(body, what):
     [
         (('role = "initiating"', 'role = "boss"'), "role"),
         (('title = "T"\n', ""), "lacks 'title'"),
-        (("severity", "severety"), "lacks 'severity'"),
+        (("severity", "severety"), "unknown key 'severety'"),
         (("+++\n\nQuick", "Quick"), "front matter"),
     ],
 )

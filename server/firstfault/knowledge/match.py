@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from ..model import Finding, Line
 from .library import Library
-from .page import Page, Signature
+from .page import Page
+from .signature import Signature
 
 ANY_EXCEPTION = "exception"
 _WEAKEST_LAST = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}

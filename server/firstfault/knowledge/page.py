@@ -6,15 +6,14 @@ The format stands in CONTRIBUTING. A page that breaks it raises PageError with t
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
 
 from ..errors import PageError
 from ..model import Alternative, Check, Fix, MissingFact, Role, Setting
-from .pattern import Pattern
+from .front_matter import FrontMatter, read_front_matter
+from .signature import Example, Fence, Signature, read_signatures
 
 SECTIONS = (
     "What you see",
@@ -29,38 +28,7 @@ SECTIONS = (
     "References",
 )
 MACHINE_SECTION = "Signatures"
-STRENGTHS = ("direct", "probable", "symptom", "context")
-KEYS = {
-    "title", "role", "scope", "severity", "tags", "stacks", "explains", "related", "impact", "on_call",
-    "settings", "missing", "alternatives", "was", "retired", "tells", "shown_by",
-}  # fmt: skip
-REQUIRED = ("title", "role", "scope", "severity", "impact", "on_call")
-# What a line of this failure tells of its process: it waited for others, lost a peer, only ended, raised any exception, ended well,
-# or disagrees with a peer, where either may be wrong.
-TELLS = ("waited", "lost-peer", "exit", "exception", "normal-exit", "either")
-# What shows this failure although no single line does: see the correlating functions.
-SHOWN_BY = ("behind", "late", "absent", "left", "counts", "stacks", "split", "diverged", "slow", "stall")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """How a failure shows in one line: one of the literal `needles` is in the raw line and `pattern` matches the cleaned one."""
-
-    needles: tuple[str, ...]
-    pattern: Pattern
-    strength: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Raw log lines that must fire (with the captures they must give) or must stay silent (named after the trap)."""
-
-    lines: tuple[str, ...]
-    captures: Mapping[str, str]
-    trap: str | None
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +62,8 @@ class Page:
     retired: str = ""
     tells: str = ""
     shown_by: tuple[str, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """The line of each key and quoted id of the front matter, and of each section by its heading."""
 
     @property
     def markdown(self) -> str:
@@ -139,17 +109,26 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 @dataclass
-class _Fence:
-    info: str
-    lines: list[str]
-    line: int
-
-
-@dataclass
 class _Section:
     name: str
     line: int
     text: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+    def add(self, text: str, number: int) -> None:
+        """Append a line of the file."""
+        self.text.append(text)
+        self.numbers.append(number)
+
+
+@dataclass
+class _Item:
+    """A part of a section under a `###` heading: its prose, and the first fence of each language."""
+
+    title: str
+    line: int
+    prose: list[str] = field(default_factory=list)
+    code: dict[str, str] = field(default_factory=dict)
 
 
 def parse_page(text: str, path: str) -> Page:
@@ -157,16 +136,24 @@ def parse_page(text: str, path: str) -> Page:
     pure = PurePath(path)
     page_id, layer = pure.stem, pure.parent.name
     if not ID.match(page_id):
-        raise PageError(f"{page_id!r} is not an id", reason="ids are kebab-case", where=path, help="rename the file, e.g. port-in-use.md")
-    meta, body, first = _front_matter(text, path)
-    sections, fences = _split(body, first, path)
+        raise PageError(
+            f"{page_id!r} is not an id", reason="ids are kebab-case names of an observed mechanism", where=f"{path}:1",
+            help="rename the file, e.g. port-in-use.md",
+        )  # fmt: skip
+    rows = text.split("\n")
+    head = read_front_matter(rows, path)
+    meta = head.values
+    sections, fences = _split(rows[head.height :], head.height + 1, path)
     quick = " ".join(line.strip() for line in sections[0].text).strip()
     if not quick:
-        raise PageError("the quick answer is missing", where=f"{path}:{first}", help="write one paragraph after the front matter")
+        raise PageError(
+            "the quick answer is missing", reason="it is the first thing that a report says", where=f"{path}:{head.height + 1}",
+            help="write one paragraph behind the front matter",
+        )  # fmt: skip
     role = Role(meta["role"])
     by_name = {s.name: s for s in sections[1:]}
     settings = tuple(Setting(s["kind"], s["name"], s["value"], s.get("why", "")) for s in meta.get("settings", []))
-    signatures, fires, silent = _machine(fences, path)
+    signatures, fires, silent = read_signatures(fences, path)
     return Page(
         id=page_id,
         layer=layer,
@@ -182,7 +169,7 @@ def parse_page(text: str, path: str) -> Page:
         signatures=signatures,
         fires=fires,
         silent=silent,
-        fixes=_fixes(by_name.get("Fix"), settings, path),
+        fixes=_fixes(by_name.get("Fix"), settings, head, path),
         checks=_checks(by_name.get("Verify"), path),
         tags=tuple(meta.get("tags", [])),
         stacks=tuple(meta.get("stacks", [])),
@@ -195,50 +182,23 @@ def parse_page(text: str, path: str) -> Page:
         retired=meta.get("retired", ""),
         tells=meta.get("tells", ""),
         shown_by=tuple(meta.get("shown_by", [])),
+        lines={**head.lines, **{f"## {s.name}": s.line for s in sections[1:]}},
     )
 
 
-def _front_matter(text: str, path: str) -> tuple[dict[str, Any], list[str], int]:
-    lines = text.split("\n")
-    if lines[0].strip() != "+++" or "+++" not in (line.strip() for line in lines[1:]):
-        raise PageError("the front matter is missing", reason="a page begins with TOML between two +++ lines", where=f"{path}:1")
-    end = next(i for i, line in enumerate(lines[1:], 1) if line.strip() == "+++")
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        meta = tomllib.loads("\n".join(lines[1:end]))
-    except tomllib.TOMLDecodeError as error:
-        raise PageError("the front matter is not TOML", reason=str(error), where=f"{path}:1") from error
-    for key in REQUIRED:
-        if not meta.get(key):
-            raise PageError(f"the front matter lacks {key!r}", where=f"{path}:1", help=f"add {key} = …")
-    if unknown := sorted(set(meta) - KEYS):
-        raise PageError(f"the front matter has an unknown key {unknown[0]!r}", where=f"{path}:1", help="known: " + ", ".join(sorted(KEYS)))
-    for key, allowed in (("role", [r.value for r in Role]), ("scope", ["rank", "host", "job"]), ("severity", ["error", "warning"])):
-        if meta[key] not in allowed:
-            raise PageError(f"{key} is {meta[key]!r}", reason=f"{key} is one of {', '.join(allowed)}", where=f"{path}:1")
-    for key, known in (("tells", TELLS), ("shown_by", SHOWN_BY)):
-        given = meta.get(key, [])
-        for value in [given] if isinstance(given, str) else given:
-            if value not in known:
-                raise PageError(f"{key} is {value!r}", reason=f"{key} is one of {', '.join(known)}", where=f"{path}:1")
-    return meta, lines[end + 1 :], end + 2
-
-
-def _split(body: list[str], first: int, path: str) -> tuple[list[_Section], list[_Fence]]:
+def _split(body: list[str], first: int, path: str) -> tuple[list[_Section], list[Fence]]:
     """Sections (the first one is the quick answer) and the machine's fences, which do not stay in any section."""
     sections = [_Section("", first)]
-    fences: list[_Fence] = []
-    fence: _Fence | None = None
+    fences: list[Fence] = []
+    fence: Fence | None = None
     marker = ""
     for number, line in enumerate(body, first):
         stripped = line.strip()
         if fence is not None:
             if stripped == marker:
-                if not _is_machine(fence.info):
-                    sections[-1].text += [f"{marker}{fence.info}", *fence.lines, marker]
+                if not fence.is_machine:
+                    for at, inside in enumerate((f"{marker}{fence.info}", *fence.lines, marker), fence.line):
+                        sections[-1].add(inside, at)
                 else:
                     fences.append(fence)
                 fence = None
@@ -246,82 +206,57 @@ def _split(body: list[str], first: int, path: str) -> tuple[list[_Section], list
                 fence.lines.append(line)
         elif stripped.startswith("```"):
             marker = stripped[: len(stripped) - len(stripped.lstrip("`"))]
-            fence = _Fence(stripped.lstrip("`").strip(), [], number)
+            fence = Fence(stripped.lstrip("`").strip(), [], number)
         elif line.startswith("## "):
             sections.append(_Section(line[3:].strip(), number))
         else:
-            sections[-1].text.append(line)
+            sections[-1].add(line, number)
     if fence is not None:
-        raise PageError("a fence is not closed", where=f"{path}:{fence.line}", help=f"add {marker}")
-    names = [s.name for s in sections[1:] if s.name != MACHINE_SECTION]
-    for s in sections[1:]:
-        if s.name not in SECTIONS and s.name != MACHINE_SECTION:
-            raise PageError(f"unknown section {s.name!r}", where=f"{path}:{s.line}", help="sections: " + " · ".join(SECTIONS))
-    if names != [n for n in SECTIONS if n in names]:
-        raise PageError("sections are out of order", where=f"{path}:{first}", help="order: " + " · ".join(SECTIONS))
+        raise PageError(
+            "a fence is not closed", reason="everything behind it would be part of it", where=f"{path}:{fence.line}",
+            help=f"add a line {marker}",
+        )  # fmt: skip
+    _check_order(sections[1:], path)
     return sections, fences
 
 
-def _is_machine(info: str) -> bool:
-    return info.split(" ")[0] == "signature" or info.startswith(("log fires", "log silent"))
+def _check_order(sections: list[_Section], path: str) -> None:
+    order = (*SECTIONS, MACHINE_SECTION)
+    reached = -1
+    for s in sections:
+        if s.name not in order:
+            raise PageError(
+                f"unknown section {s.name!r}", reason="a page has the same sections as every other one", where=f"{path}:{s.line}",
+                help="sections: " + " · ".join(SECTIONS),
+            )  # fmt: skip
+        if s.name != MACHINE_SECTION:
+            if order.index(s.name) <= reached:
+                raise PageError(
+                    f"sections are out of order: {s.name!r}", reason=f"it stands behind {order[reached]!r}", where=f"{path}:{s.line}",
+                    help="order: " + " · ".join(SECTIONS),
+                )  # fmt: skip
+            reached = order.index(s.name)
 
 
-def _machine(fences: list[_Fence], path: str) -> tuple[tuple[Signature, ...], tuple[Example, ...], tuple[Example, ...]]:
-    signatures, fires, silent = [], [], []
-    for fence in fences:
-        where = f"{path}:{fence.line}"
-        if fence.info.startswith("signature"):
-            strength = fence.info[len("signature") :].strip() or "direct"
-            if strength not in STRENGTHS:
-                raise PageError(f"unknown signature strength {strength!r}", where=where, help="one of " + ", ".join(STRENGTHS))
-            needles = tuple(line[len("needle:") :].strip() for line in fence.lines if line.startswith("needle:"))
-            patterns = [line for line in fence.lines if line.strip() and not line.startswith("needle:")]
-            if not needles or len(patterns) != 1:
-                raise PageError("a signature needs `needle: …` lines and one regex line", where=where)
-            if any(len(n) < 3 for n in needles):
-                raise PageError("a needle is shorter than three characters", where=where)
-            signatures.append(Signature(needles, Pattern(patterns[0]), strength, fence.line))
-        else:
-            kind, _, rest = fence.info[len("log ") :].partition(" ")
-            example = tuple(line for line in fence.lines)
-            if kind.startswith("fires"):
-                captures = dict(word.split("=", 1) for word in _words(rest))
-                fires.append(Example(example, captures, None, fence.line))
-            else:
-                if not rest.strip():
-                    raise PageError("a silent example is named after its trap", where=where, help="```log silent advice line")
-                silent.append(Example(example, {}, rest.strip(), fence.line))
-    return tuple(signatures), tuple(fires), tuple(silent)
-
-
-def _words(text: str) -> list[str]:
-    """The words of an info string, which may be quoted as in a shell."""
-    if '"' not in text and "'" not in text and "\\" not in text and "#" not in text:
-        return text.split()
-    import shlex
-
-    return shlex.split(text)
-
-
-def _items(section: _Section | None, path: str) -> list[tuple[str, list[str], dict[str, str]]]:
-    """The `###` items of a section: title, prose lines, and the first fence of each language."""
-    items: list[tuple[str, list[str], dict[str, str]]] = []
+def _items(section: _Section | None) -> list[_Item]:
+    """The `###` items of a section."""
+    items: list[_Item] = []
     language: str | None = None
     lines: list[str] = []
-    for line in section.text if section else []:
+    for line, number in zip(section.text, section.numbers, strict=True) if section else ():
         if language is not None:
             if line.strip().startswith("```"):
                 if items:
-                    items[-1][2].setdefault(language, "\n".join(lines))
+                    items[-1].code.setdefault(language, "\n".join(lines))
                 language, lines = None, []
             else:
                 lines.append(line)
         elif line.startswith("### "):
-            items.append((line[4:].strip(), [], {}))
+            items.append(_Item(line[4:].strip(), number))
         elif line.strip().startswith("```"):
             language = line.strip().lstrip("`").split(" ")[0]
         elif items:
-            items[-1][1].append(line)
+            items[-1].prose.append(line)
     return items
 
 
@@ -330,29 +265,38 @@ def _paragraph(lines: list[str]) -> str:
     return " ".join(text.split("\n\n")[0].split())
 
 
-def _fixes(section: _Section | None, settings: tuple[Setting, ...], path: str) -> tuple[Fix, ...]:
+def _fixes(section: _Section | None, settings: tuple[Setting, ...], head: FrontMatter, path: str) -> tuple[Fix, ...]:
     """Ranked remedies. A setting belongs to the first remedy that names it; each setting is a remedy of its own."""
     fixes: list[Fix] = []
     given: set[str] = set()
-    for title, prose, code in _items(section, path):
-        whole = " ".join([title, *prose, *code.values()])
+    for item in _items(section):
+        whole = " ".join([item.title, *item.prose, *item.code.values()])
         named = [s for s in settings if s.name in whole and s.name not in given]
         given.update(s.name for s in named)
-        fixes.append(Fix(title, _paragraph(prose), code.get("bash"), named[0] if named else None))
+        fixes.append(Fix(item.title, _paragraph(item.prose), item.code.get("bash"), named[0] if named else None))
         fixes += [Fix(f"Set {s.name}={s.value}", s.why, None, s) for s in named[1:]]
     if section and not fixes:
-        raise PageError("the Fix section has no items", where=f"{path}:{section.line}", help="write ### headings, best fix first")
-    if left := [s.name for s in settings if s.name not in given]:
-        raise PageError(f"no fix names the setting {left[0]}", where=f"{path}:{section.line if section else 1}")
+        raise PageError(
+            "the Fix section has no items", reason="a report lists remedies one by one", where=f"{path}:{section.line}",
+            help="write ### headings, best fix first",
+        )  # fmt: skip
+    for number, s in enumerate(settings, 1):
+        if s.name not in given:
+            raise PageError(
+                f"no fix names the setting {s.name}", reason="a quick fix inserts it only where an item of the Fix section tells why",
+                where=f"{path}:{head.lines.get(f'settings {number}', 1)}", help="name it in an item of the Fix section",
+            )  # fmt: skip
     return tuple(fixes)
 
 
 def _checks(section: _Section | None, path: str) -> tuple[Check, ...]:
-    checks = [Check(title, code.get("bash", ""), code.get("text", _paragraph(prose))) for title, prose, code in _items(section, path)]
-    for check in checks:
+    checks = []
+    for item in _items(section):
+        check = Check(item.title, item.code.get("bash", ""), item.code.get("text", _paragraph(item.prose)))
         if not check.command or not check.expect:
             raise PageError(
-                f"{check.title!r} lacks a command or its expected output", where=f"{path}:{section.line if section else 1}",
-                help="one ```bash fence and one ```text fence an item",
+                f"{item.title!r} lacks a command or its expected output", reason="a verification is run and compared",
+                where=f"{path}:{item.line}", help="one ```bash fence and one ```text fence an item",
             )  # fmt: skip
+        checks.append(check)
     return tuple(checks)

@@ -14,8 +14,9 @@ from typing import Any
 
 from ..model import Alternative, Check, Fix, MissingFact, Role, Setting
 from ..read.cache import load_cached, store_cached
-from .page import Example, Page, Signature, parse_page
+from .page import Page, parse_page
 from .pattern import Pattern
+from .signature import Example, Signature
 
 
 def parse_pages(texts: Sequence[tuple[str, str]]) -> list[Page]:
@@ -37,8 +38,9 @@ def parse_pages(texts: Sequence[tuple[str, str]]) -> list[Page]:
 
 def _name(texts: Sequence[tuple[str, str]]) -> str:
     digest = hashlib.sha256()
-    for module in ("page.py", "stored.py", "../model.py"):
-        digest.update((Path(__file__).parent / module).read_bytes())
+    here = Path(__file__).parent
+    for module in (*sorted(here.glob("*.py")), here.parent / "model.py"):
+        digest.update(module.read_bytes())
     for text, path in texts:
         for part in (path, text):
             data = part.encode()

@@ -32,6 +32,7 @@ class Editor(LanguageClient):
         self.statuses: list[dict[str, Any]] = []
         self.watched: list[dict[str, Any]] = []
         self.refreshes: list[str] = []
+        self.registrations: list[str] = []
         self.changed = asyncio.Condition()
         for method, function in DEFAULT_CLIENT_FEATURES.items():
             if method not in (types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, types.WORKSPACE_DIAGNOSTIC_REFRESH):
@@ -45,6 +46,12 @@ class Editor(LanguageClient):
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         async def on_publish(params: types.PublishDiagnosticsParams) -> None:
             await note(self.published, params)
+
+        @self.feature(types.CLIENT_REGISTER_CAPABILITY)
+        async def on_register(params: types.RegistrationParams) -> None:
+            self.registrations.extend(r.method for r in params.registrations)
+            async with self.changed:
+                self.changed.notify_all()
 
         @self.feature("firstfault/watched")
         async def on_watched(params: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """A stand-in for the engine whose answers are plain to see in the log it is given. Knows nothing of real failures.
 
 FAULT rank 3 host node07: text     the first fault of rank 3, matched from `FAULT` to the end of the line
+SLOW rank 2: text                  the same for a rank that was slow but alive
 WAITS rank 1: text                 collateral of the fault
 PROOF text                         evidence that supports it
 KNOWN text                         a line that a page recognises, part of no failure
@@ -24,6 +25,7 @@ from firstfault.errors import FirstFaultError, InputError
 from firstfault.knowledge.library import Library
 from firstfault.knowledge.page import Page
 from firstfault.launch import TextEdit, detect_kind, edits_for
+from firstfault.launch.candidates import LogHints
 from firstfault.model import (
     Check,
     Collateral,
@@ -48,15 +50,17 @@ from firstfault.render.html import report_html
 from firstfault.render.redact import redact
 
 PAGES = Path(__file__).parent / "pages"
-LINE = re.compile(r"(?P<kind>FAULT|WAITS|PROOF|KNOWN)(?: rank (?P<rank>\d+))?(?: host (?P<host>\w+))?:? ?(?P<text>.*)")
+LINE = re.compile(r"(?P<kind>FAULT|SLOW|WAITS|PROOF|KNOWN)(?: rank (?P<rank>\d+))?(?: host (?P<host>\w+))?:? ?(?P<text>.*)")
 STEP = re.compile(r"^STEP (\d+)$", re.MULTILINE)
-FAILURES = {"FAULT": "test-fault", "WAITS": "test-waits", "PROOF": "test-fault", "KNOWN": "test-waits"}
+FAILURES = {"FAULT": "test-fault", "SLOW": "test-slow", "WAITS": "test-waits", "PROOF": "test-fault", "KNOWN": "test-waits"}
 
 DEBUG = Setting("env", "NCCL_DEBUG", "INFO", "shows which rank stopped")
+RECORDER = Setting("env", "TORCH_FR_BUFFER_SIZE", "2000", "records the last collectives")
+DETAIL = Setting("env", "TORCH_DISTRIBUTED_DEBUG", "DETAIL", "names the operation that differs")
 TIMEOUT = Setting("timeout", "init_process_group", "7200", "a slow rank is waited for")
 
 
-def page(failure: str, title: str, role: Role, settings: tuple[Setting, ...] = ()) -> Page:
+def page(failure: str, title: str, role: Role, settings: tuple[Setting, ...] = (), shown_by: tuple[str, ...] = ()) -> Page:
     return Page(
         id=failure,
         layer="test",
@@ -76,6 +80,7 @@ def page(failure: str, title: str, role: Role, settings: tuple[Setting, ...] = (
         checks=(Check("It runs", "run", "ok"),),
         tags=("test",),
         settings=settings,
+        shown_by=shown_by,
     )
 
 
@@ -127,7 +132,8 @@ class FakeEngine:
     def library(self) -> Library:
         return Library(
             [
-                page("test-fault", "A test fault", Role.INITIATING, (DEBUG, TIMEOUT)),
+                page("test-fault", "A test fault", Role.INITIATING, (DEBUG, TIMEOUT, RECORDER)),
+                page("test-slow", "A slow rank", Role.INITIATING, (TIMEOUT, DETAIL), ("slow",)),
                 page("test-waits", "A rank that waits", Role.COLLATERAL),
             ]
         )
@@ -148,9 +154,9 @@ class FakeEngine:
                 rank = int(match["rank"]) if match["rank"] else None
                 line = Line(file, number, raw, raw, range(len(raw)), Origin(rank=rank, host=match["host"]))
                 captures = {k: v for k, v in match.groupdict().items() if v and k in ("rank", "host")}
-                role = {"FAULT": Role.INITIATING, "WAITS": Role.COLLATERAL}.get(kind, Role.CONTEXT)
+                role = {"FAULT": Role.INITIATING, "SLOW": Role.INITIATING, "WAITS": Role.COLLATERAL}.get(kind, Role.CONTEXT)
                 findings.append(Finding(FAILURES[kind], role, line, match.start(), match.end(), captures))
-                if kind == "FAULT" and fault is None:
+                if kind in ("FAULT", "SLOW") and fault is None:
                     fault = match
                     evidence.insert(
                         0, Evidence(name, number, match.start() + 1, match.end() + 1, raw[:2000], "initiating", "the first to fail")
@@ -169,7 +175,7 @@ class FakeEngine:
             incidents = (
                 Incident(
                     id=1,
-                    failure="test-fault",
+                    failure=FAILURES[fault["kind"]] if fault else "test-fault",
                     title="A test fault",
                     severity="error",
                     verdict=Verdict.ESTABLISHED if fault else Verdict.UNDETERMINED,
@@ -189,7 +195,7 @@ class FakeEngine:
 class FakeLaunch:
     """The real edits over a plain search: every file of the folders that the launch module knows."""
 
-    def candidates(self, folders: Sequence[str], log: str) -> list[str]:
+    def candidates(self, folders: Sequence[str], hints: LogHints) -> list[str]:
         found = []
         for folder in folders:
             for path in sorted(Path(folder).iterdir()):

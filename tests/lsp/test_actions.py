@@ -1,4 +1,4 @@
-"""Quick fixes from a diagnosed line to a launch script, and refactorings inside one."""
+"""Quick fixes from a diagnosed line to a launch script."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SBATCH = "#!/bin/bash\n#SBATCH --nodes=2\n# 🔥 run\nsrun torchrun train.py\n"
 TRAIN = 'import torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
 
 
-async def quick_fixes(editor: Editor, line: int = 0) -> list[Any]:
-    uri = editor.open(LOG)
+async def quick_fixes(editor: Editor, line: int = 0, log: str = LOG) -> list[Any]:
+    uri = editor.open(log)
     found = (
         list((await editor.pull(uri)).items) if editor.server_capabilities_seen.diagnostic_provider else await editor.diagnostics_for(uri)
     )
@@ -78,9 +78,9 @@ async def test_an_open_script_is_edited_as_it_stands_in_the_editor(full: Editor,
     full.close_document(script)
 
 
-async def test_a_collective_timeout_is_raised_in_python(full: Editor, scripts: Path) -> None:
+async def test_a_collective_timeout_is_raised_in_python_for_a_slow_rank(full: Editor, scripts: Path) -> None:
     (scripts / "train.py").write_text(TRAIN)
-    action = next(a for a in await quick_fixes(full) if "timeout" in a.title)
+    action = next(a for a in await quick_fixes(full, log="SLOW rank 2: swapping\n") if "timeout" in a.title)
     assert action.title == "Raise the collective timeout to 2 h in train.py"
     resolved = await full.code_action_resolve_async(action)
     after = changed(TRAIN, list(resolved.edit.document_changes[0].edits))
@@ -133,24 +133,33 @@ async def test_an_editor_that_cannot_resolve_gets_the_edit_at_once(minimal: Edit
     assert action.edit.change_annotations is None
 
 
-async def test_a_launch_script_offers_settings_by_itself(full: Editor, scripts: Path) -> None:
-    uri = full.open(SBATCH, (scripts / "job.sbatch").as_uri(), "shellscript")
-    action = next(a for a in await full.actions(uri, []) if "NCCL_DEBUG" in a.title)
-    assert action.kind == types.CodeActionKind.RefactorRewrite
-    resolved = await full.code_action_resolve_async(action)
-    assert "NCCL_DEBUG" in resolved.edit.document_changes[0].edits[0].new_text
+@pytest.mark.parametrize("profile", ["full", "minimal"])
+async def test_a_timeout_is_no_cure_for_a_crash(request: pytest.FixtureRequest, scripts: Path, profile: str) -> None:
+    (scripts / "train.py").write_text(TRAIN)
+    titles = [a.title for a in await quick_fixes(request.getfixturevalue(profile))]
+    assert any("NCCL_DEBUG" in t for t in titles)
+    assert not any("timeout" in t for t in titles)
 
 
-async def test_a_script_that_launches_nothing_offers_nothing(full: Editor, scripts: Path) -> None:
-    uri = full.open("echo hello\n", (scripts / "hello.sh").as_uri(), "shellscript")
-    assert await full.actions(uri, []) == []
+@pytest.mark.parametrize(
+    ("version", "name"), [("2.6.0+cu124", "TORCH_NCCL_TRACE_BUFFER_SIZE"), ("2.9.1", "TORCH_FR_BUFFER_SIZE"), ("2.0.1", None)]
+)
+async def test_names_fit_the_torch_version_of_the_log(full: Editor, scripts: Path, version: str, name: str | None) -> None:
+    (scripts / "train.sbatch").write_text(SBATCH)
+    titles = [a.title for a in await quick_fixes(full, log=f"{LOG}PyTorch version: {version}\n")]
+    assert [t for t in titles if "BUFFER_SIZE" in t] == ([f"Set {name}=2000 in train.sbatch"] if name else [])
 
 
-async def test_only_the_kinds_asked_for_are_given(full: Editor, scripts: Path) -> None:
-    uri = full.open(SBATCH, (scripts / "job.sbatch").as_uri(), "shellscript")
-    context = types.CodeActionContext([], only=[types.CodeActionKind.SourceOrganizeImports])
-    where = types.Range(types.Position(0, 0), types.Position(0, 0))
-    assert not await full.text_document_code_action_async(types.CodeActionParams(types.TextDocumentIdentifier(uri), where, context))
+@pytest.mark.parametrize("profile", ["full", "minimal"])
+async def test_an_edit_that_costs_speed_says_so(request: pytest.FixtureRequest, scripts: Path, profile: str) -> None:
+    (scripts / "train.sbatch").write_text(SBATCH)
+    editor: Editor = request.getfixturevalue(profile)
+    action = next(a for a in await quick_fixes(editor, log="SLOW rank 2: swapping\n") if "DETAIL" in a.title)
+    assert action.title == "Set TORCH_DISTRIBUTED_DEBUG=DETAIL in train.sbatch (costs speed)"
+    if profile == "full":
+        resolved = await editor.code_action_resolve_async(action)
+        described = resolved.edit.change_annotations["firstfault"].description
+        assert described.startswith("names the operation that differs. ") and "slow" in described
 
 
 async def test_diagnostics_of_others_get_no_actions(full: Editor) -> None:

@@ -91,7 +91,8 @@ async def test_the_buttons_of_the_view_carry_what_they_send(full: Editor) -> Non
 
 
 @pytest.mark.parametrize(
-    "bad", [{}, {"nonce": "short", "cspSource": ""}, {"nonce": SAFE["nonce"], "cspSource": "x; script-src *"}, {"nonce": 3, "cspSource": ""}]
+    "bad",
+    [{}, {"nonce": "short", "cspSource": ""}, {"nonce": SAFE["nonce"], "cspSource": "x; script-src *"}, {"nonce": 3, "cspSource": ""}],
 )
 async def test_a_view_without_a_safe_policy_is_refused(full: Editor, bad: dict[str, Any]) -> None:
     with pytest.raises(JsonRpcException) as raised:

@@ -164,7 +164,7 @@ async def test_all_failures_are_listed(full: Editor) -> None:
     assert answer["failures"][0] == {
         "id": "test-fault", "title": "A test fault", "layer": "test", "role": "initiating", "tags": ["test"],
     }  # fmt: skip
-    assert [f["id"] for f in answer["failures"]] == ["test-fault", "test-waits"]
+    assert [f["id"] for f in answer["failures"]] == ["test-fault", "test-slow", "test-waits"]
 
 
 async def test_a_request_of_the_wrong_shape_gets_an_error(full: Editor) -> None:

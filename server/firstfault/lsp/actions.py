@@ -1,4 +1,4 @@
-"""Code actions: settings for launch scripts, from a diagnosed line or inside a script. Knows no file format and no failure.
+"""Code actions from a diagnosed line: settings for launch scripts. Knows no file format and no failure.
 
 The edit of an action is made when the action is chosen, where the editor can wait for it.
 """
@@ -9,34 +9,36 @@ import os
 from collections.abc import Mapping, Sequence
 
 from lsprotocol import types
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import to_fs_path
 
 from ..errors import FirstFaultError
-from ..launch import TextEdit
+from ..launch.candidates import LogHints
 from ..model import Setting
 from . import launching
+from .analysis import Analysis
 from .commands import COPY_TEXT
 from .diagnostics import SOURCE
-from .documents import Document
+from .edits import Change, document_at, uri_of, workspace_edit
 from .jobs import StopFlag
-from .launching import Launch, Offer
-from .positions import LineIndex, units_of
+from .launching import Launch, Offer, Withheld
+from .log_facts import LogFacts, facts_of, is_slow_rank
 from .protocol import RequestFailed
+from .script_actions import actions_of
+from .scripts import outlook_of
 from .session import Session
 
-REFACTOR = types.CodeActionKind.RefactorRewrite
 QUICK_FIX = types.CodeActionKind.QuickFix
-ANNOTATION = "firstfault"
 
 
 async def actions_for(session: Session, launch: Launch, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
     """The actions for a place in a log or in a launch script."""
-    document = session.documents.find(params.text_document.uri)
+    uri, only = params.text_document.uri, params.context.only
     ours = [d for d in params.context.diagnostics if d.source == SOURCE]
-    if ours and _wanted(QUICK_FIX, params.context.only):
-        return await _for_diagnostics(session, launch, params.text_document.uri, ours)
-    if document is not None and not document.is_log and _wanted(REFACTOR, params.context.only):
-        return await _for_script(session, launch, document)
+    script = await outlook_of(session, launch, uri)
+    if script is not None:
+        return actions_of(session, *script, ours, lambda kind: wanted(kind, only))
+    if ours and wanted(QUICK_FIX.value, only):
+        return await for_diagnostics(session, launch, uri, ours)
     return []
 
 
@@ -47,12 +49,13 @@ async def resolve(session: Session, launch: Launch, action: types.CodeAction) ->
         return action
     setting = Setting(**{k: str(data["setting"].get(k, "")) for k in ("kind", "name", "value", "why")})
     path = data["path"]
-    texts = open_texts(session)
-    offer = await session.workers.run(lambda _: launching.offer_of(launch, setting, path, texts.get(path)), StopFlag(), long=False)
+    document = document_at(session, path)
+    text = document.text if document else None
+    offer = await session.workers.run(lambda _: launching.offer_of(launch, setting, path, text), StopFlag(), long=False)
     if offer is None or not offer.edits:
-        reason = (offer.refusal if offer else "") or f"{setting.name} is set already"
+        reason = launching.why_nothing(offer, setting) if offer else "the file cannot be read"
         raise RequestFailed(str(FirstFaultError("nothing to change", reason=reason, where=path, help="open the file and look")))
-    action.edit = workspace_edit(session, offer)
+    action.edit = edit_of(session, offer)
     return action
 
 
@@ -61,53 +64,49 @@ def open_texts(session: Session) -> dict[str, str]:
     return {path: d.text for d in session.documents.opened() if not d.is_log and (path := to_fs_path(d.uri)) is not None}
 
 
-def workspace_edit(session: Session, offer: Offer) -> types.WorkspaceEdit:
-    """The edit of an offer in the form the editor knows; in a file that is not open it asks for confirmation where it can."""
-    client = session.client
-    document = next((d for d in session.documents.opened() if to_fs_path(d.uri) == offer.path), None)
-    uri = document.uri if document else from_fs_path(offer.path) or offer.path
-    index = LineIndex(offer.text, lone_cr_ends=True)
-    edits = [_text_edit(index, edit, client.encoding) for edit in offer.edits]
-    if not client.document_changes:
-        return types.WorkspaceEdit(changes={uri: edits})
-    identifier = types.OptionalVersionedTextDocumentIdentifier(uri, document.version if document else None)
-    if not client.annotated_edits:
-        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, edits)])
-    annotated = [types.AnnotatedTextEdit(ANNOTATION, e.range, e.new_text) for e in edits]
-    note = types.ChangeAnnotation(
-        launching.title_of(offer.setting),
-        needs_confirmation=document is None,
-        description=offer.setting.why or os.path.basename(offer.path),
-    )
-    return types.WorkspaceEdit(
-        document_changes=[types.TextDocumentEdit(identifier, list(annotated))],
-        change_annotations={ANNOTATION: note},
+def edit_of(session: Session, offer: Offer) -> types.WorkspaceEdit:
+    """The edit of an offer in the form the editor knows."""
+    label, description = launching.title_of(offer.setting), launching.described(offer.setting)
+    return workspace_edit(
+        session, Change(uri_of(session, offer.path), offer.text, offer.edits, label, description or os.path.basename(offer.path))
     )
 
 
-async def _for_diagnostics(
+async def offers_for(session: Session, launch: Launch, settings: Sequence[Setting], hints: LogHints) -> list[Offer]:
+    """What settings would change in the launch files of the workspace."""
+    folders, texts = session.documents.folder_paths(), open_texts(session)
+    return await session.workers.run(lambda _: launching.offers(launch, settings, folders, hints, texts), StopFlag(), long=False)
+
+
+async def log_facts(session: Session, analysis: Analysis | None) -> LogFacts:
+    """What a log says of its launch, read in a thread."""
+    if analysis is None or analysis.facts is not None:
+        return facts_of(analysis)
+    return await session.workers.run(lambda _: facts_of(analysis), StopFlag(), long=False)
+
+
+async def for_diagnostics(
     session: Session, launch: Launch, uri: str, diagnostics: Sequence[types.Diagnostic]
 ) -> list[types.CodeAction | types.Command]:
+    """The settings that the pages of diagnosed lines offer, where they fit the version and the cause."""
     view = await session.view(uri)
+    facts = await log_facts(session, view.analysis if view else None)
     settings: dict[tuple[str, str], Setting] = {}
     asked: dict[tuple[str, str], list[types.Diagnostic]] = {}
     for diagnostic in diagnostics:
         data = diagnostic.data if isinstance(diagnostic.data, Mapping) else {}
         incident = next((i for i in view.analysis.incidents if i.id == data.get("incident")), None) if view else None
-        failure = incident.failure if incident else str(diagnostic.code)
-        page = session.page(failure)
-        offered = [f.setting for f in incident.fix if f.setting] if incident else []
-        for setting in [*offered, *(page.settings if page else ())]:
+        page = session.page(incident.failure if incident else str(diagnostic.code))
+        slow = is_slow_rank(page)
+        for offered in [*(f.setting for f in (incident.fix if incident else ()) if f.setting), *(page.settings if page else ())]:
+            setting = launching.judged(offered, facts.torch_version, slow_but_living=slow)
+            if isinstance(setting, Withheld):
+                continue
             settings.setdefault((setting.kind, setting.name), setting)
             asked.setdefault((setting.kind, setting.name), []).append(diagnostic)
     if not settings:
         return []
-    folders, texts = session.documents.folder_paths(), open_texts(session)
-    document = session.documents.find(uri)
-    log = document.text if document else ""
-    found = await session.workers.run(
-        lambda _: launching.offers(launch, list(settings.values()), folders, log, texts), StopFlag(), long=False
-    )
+    found = await offers_for(session, launch, list(settings.values()), facts.hints)
     out: list[types.CodeAction | types.Command] = []
     for key, setting in settings.items():
         offers = [o for o in found if (o.setting.kind, o.setting.name) == key]
@@ -122,56 +121,26 @@ def _offered(
     session: Session, setting: Setting, offers: Sequence[Offer], diagnostics: list[types.Diagnostic]
 ) -> list[types.CodeAction | types.Command]:
     """The actions of one setting: an edit a file, else why there is none, and a line to copy."""
-    title = launching.title_of(setting)
-    out: list[types.CodeAction | types.Command] = []
-    for offer in offers:
-        if offer.edits and session.client.code_action_literals:
-            out.append(_edit_action(session, f"{title} in {os.path.basename(offer.path)}", QUICK_FIX, offer, diagnostics))
-    if out:
-        return out
+    client = session.client
+    changing = [o for o in offers if o.edits] if client.code_action_literals else []
+    if changing:
+        return [_edit_action(session, offer, diagnostics) for offer in changing]
     line = launching.line_to_copy(setting)
-    if offers and not offers[0].refusal:
-        reason = f"{setting.name} is set already in {os.path.basename(offers[0].path)}"
-        if session.client.disabled_actions and session.client.code_action_literals:
+    offer = offers[0] if offers else None
+    reason = launching.why_nothing(offer, setting)
+    if offer is not None and not offer.refusal:
+        if client.disabled_actions and client.code_action_literals:
+            title = launching.title_of(setting)
             return [types.CodeAction(title, QUICK_FIX, diagnostics, disabled=types.CodeActionDisabled(reason))]
         return []
-    reason = f"{os.path.basename(offers[0].path)}: {offers[0].refusal}" if offers else "no launch script in the workspace"
     command = types.Command(f"Copy `{line}` ({reason})", COPY_TEXT, arguments=[line])
-    if not session.client.code_action_literals:
+    if not client.code_action_literals:
         return [command]
     return [types.CodeAction(command.title, QUICK_FIX, diagnostics, command=command)]
 
 
-async def _for_script(session: Session, launch: Launch, document: Document) -> list[types.CodeAction | types.Command]:
-    path, text = to_fs_path(document.uri), document.text
-    if path is None or len(text) > launching.LARGEST_SCRIPT_BYTES or not session.client.code_action_literals:
-        return []
-    settings = common_settings(session)
-
-    def work(_: StopFlag) -> list[Offer]:
-        if not launch.is_launch_file(path, text):
-            return []
-        return [o for s in settings if (o := launching.offer_of(launch, s, path, text)) is not None and o.edits]
-
-    found = await session.workers.run(work, StopFlag(), long=False)
-    return [_edit_action(session, f"{launching.title_of(o.setting)} (FirstFault)", REFACTOR, o, None) for o in found]
-
-
-def common_settings(session: Session) -> list[Setting]:
-    """The settings that most pages offer, at most four: what helps before the cause is known."""
-    library = session.library()
-    counted: dict[tuple[str, str], tuple[int, Setting]] = {}
-    for page in library.pages.values() if library else ():
-        for setting in page.settings:
-            count, first = counted.get((setting.kind, setting.name), (0, setting))
-            counted[setting.kind, setting.name] = (count + 1, first)
-    return [setting for _, setting in sorted(counted.values(), key=lambda c: (-c[0], c[1].name))[:4]]
-
-
-def _edit_action(
-    session: Session, title: str, kind: types.CodeActionKind, offer: Offer, diagnostics: list[types.Diagnostic] | None
-) -> types.CodeAction:
-    action = types.CodeAction(title, kind, diagnostics)
+def _edit_action(session: Session, offer: Offer, diagnostics: list[types.Diagnostic]) -> types.CodeAction:
+    action = types.CodeAction(launching.title_in(offer.setting, offer.path), QUICK_FIX, diagnostics)
     if session.client.resolves_edits:
         setting = offer.setting
         action.data = {
@@ -179,26 +148,16 @@ def _edit_action(
             "setting": {"kind": setting.kind, "name": setting.name, "value": setting.value, "why": setting.why},
         }
     else:
-        action.edit = workspace_edit(session, offer)
+        action.edit = edit_of(session, offer)
     return action
 
 
-def _text_edit(index: LineIndex, edit: TextEdit, encoding: str) -> types.TextEdit:
-    def position(line: int, column: int) -> types.Position:
-        return types.Position(line, units_of(index.line(line)[:column], encoding))
-
-    return types.TextEdit(types.Range(position(edit.start_line, edit.start_col), position(edit.end_line, edit.end_col)), edit.new_text)
-
-
-def _wanted(kind: types.CodeActionKind, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+def wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     """Whether an editor that asks for `only` some kinds asks for this one or one above it."""
     if only is None:
         return True
-    return any(not (text := _text(o)) or kind.value == text or kind.value.startswith(text + ".") for o in only)
+    return any(not (text := _text(o)) or kind == text or kind.startswith(text + ".") for o in only)
 
 
 def _text(kind: types.CodeActionKind | str) -> str:
     return kind.value if isinstance(kind, types.CodeActionKind) else kind
-
-
-__all__ = ["actions_for", "common_settings", "resolve", "workspace_edit"]

@@ -25,6 +25,7 @@ class Client:
     pulls_diagnostics: bool = False
     related_information: bool = False
     fades_unnecessary: bool = False
+    strikes_deprecated: bool = False
     links_codes: bool = False
     diagnostic_data: bool = False
     markdown_hover: bool = False
@@ -40,6 +41,8 @@ class Client:
     lines_fold_only: bool = True
     progress: bool = False
     shows_documents: bool = False
+    tells_configuration: bool = False
+    follows_configuration: bool = False
     refreshes_diagnostics: bool = False
     refreshes_lenses: bool = False
     refreshes_hints: bool = False
@@ -69,6 +72,7 @@ def read_client(params: types.InitializeParams, encoding: str) -> Client:
         pulls_diagnostics=text.diagnostic is not None,
         related_information=bool(published.related_information),
         fades_unnecessary=types.DiagnosticTag.Unnecessary in tags,
+        strikes_deprecated=types.DiagnosticTag.Deprecated in tags,
         links_codes=bool(published.code_description_support),
         diagnostic_data=bool(published.data_support),
         markdown_hover=types.MarkupKind.Markdown in ((text.hover and text.hover.content_format) or ()),
@@ -84,6 +88,8 @@ def read_client(params: types.InitializeParams, encoding: str) -> Client:
         lines_fold_only=folding is None or bool(folding.line_folding_only),
         progress=bool(window.work_done_progress),
         shows_documents=bool(window.show_document and window.show_document.support),
+        tells_configuration=bool(workspace.configuration),
+        follows_configuration=bool(workspace.did_change_configuration and workspace.did_change_configuration.dynamic_registration),
         refreshes_diagnostics=bool(workspace.diagnostics and workspace.diagnostics.refresh_support),
         refreshes_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
         refreshes_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),

@@ -11,6 +11,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
+from ..launch import Kind, detect_kind
 from .positions import LineIndex
 
 # Names under which editors open logs; an empty one is how Vim names a type it does not know.
@@ -20,6 +21,14 @@ LOG_NAME = re.compile(
 )
 # Documents that are views of something else, not logs of a job; the server's own output among them.
 NOT_LOGS = frozenset({"output", "git", "vscode", "vscode-settings", "walkthrough", "comment", "firstfault"})
+
+# Files that an editor may take for plain text although their name or first line tells what they are.
+_SCRIPT_SUFFIX = (".yaml", ".yml", ".json", ".jsonc")
+# What a document of a language is called where its own name does not tell its kind.
+_NAMES = {
+    "shellscript": ".sh", "sh": ".sh", "bash": ".sh", "zsh": ".sh", "python": ".py", "yaml": ".yaml", "dockercompose": ".yaml",
+    "dockerfile": ".dockerfile", "dotenv": ".env", "makefile": ".mk", "make": ".mk",
+}  # fmt: skip
 
 _serials = itertools.count(1)
 
@@ -32,6 +41,7 @@ class Document(TextDocument):
         self._encoding = encoding
         self._lone_cr_ends_line = lone_cr_ends_line
         self._index: LineIndex | None = None
+        self._kind: tuple[int, Kind | None] | None = None
         self.serial = next(_serials)
         self.edits = 0
 
@@ -65,8 +75,34 @@ class Document(TextDocument):
 
     @property
     def is_log(self) -> bool:
-        """Whether this looks like the log of a job, by its language and its name."""
-        return is_log(self.uri, self.language_id)
+        """Whether this looks like the log of a job, by its language and its name.
+
+        A batch script that its editor takes for plain text is none.
+        """
+        if not is_log(self.uri, self.language_id):
+            return False
+        return self.language_id == "log" or LOG_NAME.search(_name(self.uri)) is not None or not self._is_script_by_itself
+
+    @property
+    def script_path(self) -> str:
+        """The path of this document, or a name that tells what kind of script its language makes it."""
+        path = to_fs_path(self.uri) or _name(self.uri)
+        suffix = _NAMES.get((self.language_id or "").lower(), "")
+        return path if not suffix or detect_kind(path, self.text) is not None else path + suffix
+
+    @property
+    def launch_kind(self) -> Kind | None:
+        """What kind of launch file this is, by name, language and content; None: not one."""
+        if self._kind is None or self._kind[0] != self.edits:
+            self._kind = (self.edits, detect_kind(self.script_path, self.text))
+        return self._kind[1]
+
+    @property
+    def _is_script_by_itself(self) -> bool:
+        path = to_fs_path(self.uri) or _name(self.uri)
+        # A log may print the script it was started with, so only a first line or a name counts.
+        named = detect_kind(path, "") is not None or path.endswith(_SCRIPT_SUFFIX) or self.text.startswith("#!")
+        return named and self.launch_kind is not None
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
         """Apply one change. Positions outside the document are cut to it, so that no change is ever refused."""
@@ -132,5 +168,8 @@ def is_log(uri: str, language: str | None) -> bool:
     scheme = uri.partition(":")[0].lower()
     if scheme in NOT_LOGS:
         return False
-    name = uri.rpartition("/")[2]
-    return (language or "").lower() in LOG_LANGUAGES or LOG_NAME.search(name) is not None
+    return (language or "").lower() in LOG_LANGUAGES or LOG_NAME.search(_name(uri)) is not None
+
+
+def _name(uri: str) -> str:
+    return uri.rpartition("/")[2].rpartition(":")[2]

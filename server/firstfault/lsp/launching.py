@@ -1,4 +1,4 @@
-"""The seam to the launch files of a workspace: which there are, what to change in them. Knows no protocol and no log."""
+"""The seam to the launch files of a workspace: which there are, which settings fit, what to change. Knows no protocol and no log."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..errors import FirstFaultError
-from ..launch import TextEdit, edits_for
-from ..launch.candidates import LaunchFile, LogHints, find_candidates, hints_from_log, launch_files
+from ..launch import TextEdit, advice, edits_for
+from ..launch.candidates import LaunchFile, LogHints, find_candidates, launch_files
+from ..launch.settings import lookup
 from ..model import Setting
 
 logger = logging.getLogger(__name__)
 LARGEST_SCRIPT_BYTES = 512 * 1024
 MOST_FILES = 3
-# How much of a log is searched for the names of its scripts, and how long a walk over the workspace counts.
-HINT_CHARACTERS = 1_000_000
+# How long a walk over the workspace counts.
 FRESH_S = 15.0
 
 
@@ -36,7 +36,7 @@ class Offer:
 class Launch(Protocol):
     """What the server asks of the launch module. May be called from a worker thread."""
 
-    def candidates(self, folders: Sequence[str], log: str) -> list[str]:
+    def candidates(self, folders: Sequence[str], hints: LogHints) -> list[str]:
         """The launch files of workspace folders, the likeliest for a log first."""
 
     def is_launch_file(self, path: str, text: str) -> bool:
@@ -53,9 +53,8 @@ class BundledLaunch:
         self._clock = clock
         self._known: dict[tuple[tuple[str, ...], LogHints], tuple[float, list[str]]] = {}
 
-    def candidates(self, folders: Sequence[str], log: str) -> list[str]:
+    def candidates(self, folders: Sequence[str], hints: LogHints) -> list[str]:
         """The launch files of workspace folders, the likeliest for a log first. A walk over the folders is good for 15 seconds."""
-        hints = hints_from_log(log[:HINT_CHARACTERS])
         key = (tuple(folders), hints)
         walked_s, paths = self._known.get(key, (-FRESH_S, []))
         if self._clock() - walked_s >= FRESH_S:
@@ -73,12 +72,36 @@ class BundledLaunch:
         return edits_for(setting, text, path)
 
 
-def offers(launch: Launch, settings: Sequence[Setting], folders: Sequence[str], log: str, texts: Mapping[str, str]) -> list[Offer]:
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A setting that is not offered, and why."""
+
+    setting: Setting
+    why: str
+
+
+def judged(setting: Setting, torch_version: str | None, *, slow_but_living: bool) -> Setting | Withheld:
+    """A setting under the name that a torch version knows, or why it is none for this cause or version."""
+    found = advice.judged(setting, torch_version=torch_version, slow_but_living=slow_but_living)
+    if isinstance(found, advice.Withheld):
+        return Withheld(setting, found.why)
+    return Setting(found.setting.kind, found.setting.name, found.setting.value, setting.why)
+
+
+def cost_in_speed(setting: Setting) -> str:
+    """What a setting costs where it slows training down, as a sentence; empty where it does not."""
+    info = lookup(setting.name)
+    return info.cost if info is not None and info.costs_speed(setting.value) else ""
+
+
+def offers(launch: Launch, settings: Sequence[Setting], folders: Sequence[str], hints: LogHints, texts: Mapping[str, str]) -> list[Offer]:
     """What can be offered: for each setting at most three files it changes; where none changes, the first that has or refuses it.
 
-    `log` is the text of the log, `texts` holds the open documents by path, whose content counts instead of the file's.
+    `hints` is what the log says of its launch, `texts` holds the open documents by path, whose content counts instead of the file's.
     """
-    paths = launch.candidates(folders, log)
+    paths = launch.candidates(folders, hints)
+    # What is open may not be saved yet, or lie outside the workspace.
+    paths = [*paths, *(p for p, text in texts.items() if p not in paths and launch.is_launch_file(p, text))]
     out: list[Offer] = []
     for setting in settings:
         found: list[Offer] = []
@@ -120,6 +143,16 @@ def read_script(path: str) -> str | None:
         return None
 
 
+def title_in(setting: Setting, path: str) -> str:
+    """What applying a setting to a file does; an edit that costs speed says so."""
+    return f"{title_of(setting)} in {os.path.basename(path)}{' (costs speed)' if cost_in_speed(setting) else ''}"
+
+
+def described(setting: Setting) -> str:
+    """Why a setting is offered, and what it costs."""
+    return ". ".join(part for part in (setting.why.rstrip("."), cost_in_speed(setting)) if part)
+
+
 def title_of(setting: Setting) -> str:
     """What applying a setting does, as the beginning of a title."""
     if setting.kind == "env":
@@ -127,6 +160,14 @@ def title_of(setting: Setting) -> str:
     if setting.kind == "timeout":
         return f"Raise the collective timeout to {_duration(setting.value)}"
     return f"Pass {setting.name}{' ' + setting.value if setting.value else ''}"
+
+
+def why_nothing(offer: Offer | None, setting: Setting) -> str:
+    """Why a setting changes nothing: no script, a script that holds it, or one that refuses it."""
+    if offer is None:
+        return "no launch script in the workspace"
+    name = os.path.basename(offer.path)
+    return f"{name}: {offer.refusal}" if offer.refusal else f"{setting.name} is set already in {name}"
 
 
 def line_to_copy(setting: Setting) -> str:

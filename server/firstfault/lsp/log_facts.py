@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ from pygls.uris import to_fs_path
 
 from ..launch.advice import torch_version_in
 from ..launch.candidates import LogHints, hints_from_log
-from ..model import Incident
 from .analysis import Analysis
 
 if TYPE_CHECKING:
@@ -42,9 +41,8 @@ def facts_of(analysis: Analysis | None) -> LogFacts:
     return analysis.facts
 
 
-def is_slow_rank(incident: Incident, page_of: Callable[[str], Page | None]) -> bool:
-    """Whether the cause of an incident is a rank that was slow but alive, the one case that a longer timeout helps."""
-    page = page_of(incident.failure)
+def is_slow_rank(page: Page | None) -> bool:
+    """Whether a failure is a rank that was slow but alive, the one cause that a longer timeout helps."""
     return page is not None and SLOW in page.shown_by
 
 

@@ -14,12 +14,15 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from .. import __version__
-from . import actions, commands, folding, hints, hover, lenses, links, navigation, outline, reports, requests
+from . import actions, commands, configuration, fixes, folding, hints, hover, lenses, links, navigation, outline, reports, requests
 from .analysis import Analysis, View
 from .diagnostics import diagnostics_of
 from .engine import BundledEngine, Engine
 from .launching import BundledLaunch, Launch
 from .protocol import FirstFaultProtocol, log_error, make_converter
+from .script_actions import FIX_ALL
+from .script_actions import diagnostics_of as hints_of_script
+from .scripts import outlook_of
 from .session import Session, path_key
 from .watch import WATCH, Watches
 
@@ -81,7 +84,7 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
         if session.client.pulls_diagnostics:
             options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False, identifier="firstfault")
             server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
-        kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+        kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, FIX_ALL]
         server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(kinds, resolve_provider=session.client.resolves_edits))(
             on_code_action
         )
@@ -96,8 +99,26 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
                 server.command(name)(_with_session(session, command))
 
     @server.feature(types.INITIALIZED)
-    def on_initialized(_: types.InitializedParams) -> None:
+    async def on_initialized(_: types.InitializedParams) -> None:
         session.warm_up()
+        if session.client.follows_configuration:
+            await configuration.follow(server)
+        if session.client.tells_configuration:
+            await configured(await configuration.ask(server))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def on_configuration(params: types.DidChangeConfigurationParams) -> None:
+        given = params.settings
+        await configured(await configuration.ask(server) if not given and session.client.tells_configuration else given)
+
+    async def configured(given: Any) -> None:
+        """Follow the user's settings; what they change in open scripts shows at once."""
+        if not session.configuration.update(given):
+            return
+        if session.client.pulls_diagnostics:
+            session.refresh()
+        else:
+            await asyncio.gather(*(push(d.uri) for d in session.documents.opened() if not d.is_log))
 
     @server.feature(types.SHUTDOWN)
     def on_shutdown(_: None) -> None:
@@ -133,6 +154,9 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     # -- diagnostics ---------------------------------------------------------------------------------------------------
 
     async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        script = await outlook_of(session, launch, params.text_document.uri)
+        if script is not None:
+            return types.RelatedFullDocumentDiagnosticReport(hints_of_script(*script, session.client))
         view = await session.view(params.text_document.uri)
         if view is None:
             return types.RelatedFullDocumentDiagnosticReport([])
@@ -142,16 +166,23 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
         return types.RelatedFullDocumentDiagnosticReport(diagnostics_of(view, session.client, session.page_uri), result_id=result_id)
 
     async def push(uri: str) -> None:
-        """Publish the diagnostics of an open log, for a client that does not ask for them."""
+        """Publish the diagnostics of an open log or launch script, for a client that does not ask for them."""
         document = session.documents.find(uri)
-        if session.client.pulls_diagnostics or document is None or not document.is_log:
+        if session.client.pulls_diagnostics or document is None:
             return
         state = document.state
-        view = await session.view(uri)
-        present = session.documents.find(uri)
-        if present is None or present.state != state:
+        found: list[types.Diagnostic] = []
+        if document.is_log:
+            view = await session.view(uri)
+            found = diagnostics_of(view, session.client, session.page_uri) if view else []
+        elif document.launch_kind is not None:
+            script = await outlook_of(session, launch, uri)
+            found = hints_of_script(*script, session.client) if script else []
+        else:
             return
-        publish(uri, diagnostics_of(view, session.client, session.page_uri) if view else [], present.version)
+        present = session.documents.find(uri)
+        if present is not None and present.state == state:
+            publish(uri, found, present.version)
 
     def publish(uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -251,6 +282,10 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     @server.feature(reports.LOCATE)
     async def on_locate(params: Any) -> dict[str, Any]:
         return await reports.place(session, params, publish_files)
+
+    @server.feature(fixes.APPLY_FIX)
+    async def on_apply_fix(params: Any) -> dict[str, Any]:
+        return await fixes.apply_fix(session, launch, params)
 
     @server.feature(requests.EXCERPT)
     async def on_excerpt(params: Any) -> dict[str, Any]:

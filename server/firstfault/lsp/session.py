@@ -15,6 +15,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from ..errors import FirstFaultError
 from .analysis import Analysis, View, analysis_of_files, analysis_of_text, stamp_of
 from .client import Client, read_client
+from .configuration import Configuration
 from .documents import Document, Documents, is_log
 from .engine import Engine
 from .jobs import Cancelled, Jobs, StopFlag, Superseded, Workers
@@ -26,6 +27,7 @@ from .structure import Structure, structure_of
 if TYPE_CHECKING:
     from ..knowledge.library import Library
     from ..knowledge.page import Page
+    from .scripts import Outlook
 
 logger = logging.getLogger(__name__)
 DEBOUNCE_S = 0.3
@@ -38,9 +40,12 @@ class Session:
         self.server = server
         self.engine = engine
         self.client = Client()
+        self.configuration = Configuration()
         self.workers = Workers()
         self.jobs: Jobs[Analysis | None] = Jobs(DEBOUNCE_S)
         self.forms: Jobs[Structure | None] = Jobs(DEBOUNCE_S)
+        self.outlooks: Jobs[Outlook] = Jobs(DEBOUNCE_S)
+        """What can be done in each open launch script."""
         self.status = Status(server)
         self.wide: dict[str, Analysis] = {}
         """The last diagnosis of a folder or file on request, by the path of each file it read."""
@@ -57,6 +62,7 @@ class Session:
         workspace = self.server.workspace
         encoding = getattr(workspace.position_encoding, "value", workspace.position_encoding) or "utf-16"
         self.client = read_client(params, str(encoding))
+        self.configuration.update(params.initialization_options)
         # The protocol library has no seam for its documents; its `initialize` has just made the empty workspace that is replaced here.
         self.server.protocol._workspace = Documents(
             workspace, encoding=self.client.encoding, lone_cr_ends_line=self.client.lone_cr_ends_line
@@ -68,6 +74,7 @@ class Session:
         self.closing = True
         self.jobs.close()
         self.forms.close()
+        self.outlooks.close()
         self.workers.close()
 
     @property
@@ -133,7 +140,7 @@ class Session:
             except Superseded:
                 continue
             except Exception as error:
-                self._report(uri, error)
+                self.report(uri, error)
                 return None
             return _view(analysis, uri, document.path) if analysis else None
         return None
@@ -156,7 +163,7 @@ class Session:
             except Superseded:
                 continue
             except Exception as error:
-                self._report(uri, error)
+                self.report(uri, error)
                 return None
             return (structure, index) if structure else None
         return None
@@ -165,6 +172,7 @@ class Session:
         """Drop what is being worked out about a document whose content has changed or that was closed."""
         self.jobs.drop(uri)
         self.forms.drop(uri)
+        self.outlooks.drop(uri)
 
     def is_remembered(self, uri: str) -> bool:
         """Whether a diagnosis on request read the file of a URI."""
@@ -223,6 +231,16 @@ class Session:
             self.wide[key] = analysis
         return analysis, before
 
+    def report(self, uri: str, error: Exception) -> None:
+        """Write an error that ended the work on a document to the log, and show that there is no result."""
+        if isinstance(error, (Cancelled, asyncio.CancelledError)):
+            return
+        if isinstance(error, FirstFaultError):
+            logger.warning("%s", error)
+        else:
+            logger.error("diagnosing %s failed", uri, exc_info=error)
+        self.status.failed(uri, error)
+
     # -- inside --------------------------------------------------------------------------------------------------------
 
     async def _view_of_closed(self, uri: str) -> View | None:
@@ -239,7 +257,7 @@ class Session:
         except Superseded:
             return None
         except Exception as error:
-            self._report(uri, error)
+            self.report(uri, error)
             return None
         return _view(analysis, uri, path) if analysis else None
 
@@ -279,15 +297,6 @@ class Session:
             known = (document.state, wide.generation, _fits(wide, document, path))
             self._fits[document.uri] = known
         return wide if known[2] else None
-
-    def _report(self, uri: str, error: Exception) -> None:
-        if isinstance(error, (Cancelled, asyncio.CancelledError)):
-            return
-        if isinstance(error, FirstFaultError):
-            logger.warning("%s", error)
-        else:
-            logger.error("diagnosing %s failed", uri, exc_info=error)
-        self.status.failed(uri, error)
 
 
 def path_key(path: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Exit status: 0 no failure found, 1 a failure was diagnosed, 2 wrong usage or unreadable input."""
     words = list(sys.argv[1:] if argv is None else argv)
-    args = _parser(words[:1] == ["fix"]).parse_args(words)
+    args = _parser(words[0] if words else "").parse_args(words)
     try:
         status: int = args.run(args)
         sys.stdout.flush()
@@ -36,8 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser(fixing: bool) -> argparse.ArgumentParser:
-    """The parser; the editing of launch files is loaded only where it is asked for, so that a diagnosis starts sooner."""
+def _parser(command: str) -> argparse.ArgumentParser:
+    """The parser; what only one command needs is loaded only where that is asked for, so that a diagnosis starts sooner."""
     parser = argparse.ArgumentParser(prog="firstfault", description="Find the rank that failed first, and why.")
     parser.add_argument("--version", action="version", version=f"firstfault {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -54,6 +54,13 @@ def _parser(fixing: bool) -> argparse.ArgumentParser:
     diagnose.add_argument("--workers", type=_count, metavar="N", help="read with N processes; without it as many as are worth it")
     diagnose.add_argument("--scheduler", metavar="ADDRESS", help="read on the dask cluster of this scheduler, such as tcp://head:8786")
     diagnose.set_defaults(run=_diagnose)
+
+    watching = commands.add_parser("watch", parents=[own], help="follow growing logs and tell when a job fails or stands still")
+    if command == "watch":
+        from . import watch
+
+        watch.add_arguments(watching)
+        watching.set_defaults(run=lambda args: watch.watch(args, _library(args)))
 
     explain = commands.add_parser("explain", parents=[own, formats], help="print the page of a failure")
     explain.add_argument("id", metavar="ID")
@@ -80,11 +87,11 @@ def _parser(fixing: bool) -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
 
     fix = commands.add_parser("fix", help="set an environment variable, flag or timeout in a launch file")
-    if fixing:
-        from .launch import command
+    if command == "fix":
+        from .launch import command as launching
 
-        command.add_arguments(fix)
-        fix.set_defaults(run=command.run)
+        launching.add_arguments(fix)
+        fix.set_defaults(run=launching.run)
     return parser
 
 
@@ -118,8 +125,9 @@ def _diagnose(args: argparse.Namespace) -> int:
     library = _library(args)
     with ProgressBar() as bar:
         report = diagnose(
-            args.paths, library=library, progress=bar.bytes_read, inputs_done=bar.inputs_read, workers=args.workers, scheduler=args.scheduler
-        ).report
+            args.paths, library=library, progress=bar.bytes_read, inputs_done=bar.inputs_read,
+            workers=args.workers, scheduler=args.scheduler,
+        ).report  # fmt: skip
     if args.redact:
         from .render.redact import redact
 

@@ -8,7 +8,7 @@ from .correlate.reading import FileReading
 from .evidence.flight_recorder import parse_dump
 from .knowledge.library import Library
 from .knowledge.match import match_line
-from .model import Line, Origin
+from .model import Finding, Line, Origin
 from .read.blocks import key_of, read_structure
 from .read.inputs import Source
 from .read.kept import RawLine
@@ -33,23 +33,56 @@ def scanner_for(library: Library) -> Scanner:
     return known[1]
 
 
-def observe(library: Library, scanner: Scanner, raw: RawFile, index: int) -> FileReading:
-    """The cleaned lines and findings of input number `index`."""
+class Memory:
+    """What was made of the raw lines of one growing input, so that each is cleaned and matched once. Holds what the last reading held."""
+
+    def __init__(self) -> None:
+        self.candidates: dict[RawLine, list[tuple[Line, tuple[str, ...]]]] = {}
+        self.samples: dict[tuple[int, bytes], Line] = {}
+        self.completed: dict[int, tuple[Line, Line]] = {}
+        self.findings: dict[int, tuple[Line, list[Finding]]] = {}
+
+
+def observe(library: Library, scanner: Scanner, raw: RawFile, index: int, memory: Memory | None = None) -> FileReading:
+    """The cleaned lines and findings of input number `index`. A `memory` belongs to one input and one index."""
+    memory = memory or Memory()
+    known, memory.candidates = memory.candidates, {}
     lines: list[Line] = []
     names: list[tuple[str, ...]] = []
     for candidate in raw.candidates:
-        for line, needles in _lines_of(scanner, candidate, index):
+        made = memory.candidates[candidate] = known.get(candidate) or list(_lines_of(scanner, candidate, index))
+        for line, needles in made:
             lines.append(line)
             names.append(needles)
-    lines = complete_times(lines)
-    samples = complete_times([_sample(index, number, data) for number, data in raw.samples])
+    sampled, memory.samples = memory.samples, {}
+    for sample in raw.samples:
+        memory.samples[sample] = sampled.get(sample) or _sample(index, *sample)
+    completed, memory.completed = memory.completed, {}
+    lines = _complete(lines, completed, memory.completed)
+    samples = _complete(list(memory.samples.values()), completed, memory.completed)
     file = FileReading(index, raw.name, raw.bytes, raw.lines, lines, names, samples, repeated=raw.repeated, cut_lines=raw.cut_lines)
     file.openings = raw.openings
     code = read_structure(lines).code
+    matched, memory.findings = memory.findings, {}
     for line, needles in zip(lines, names, strict=True):
         if needles and key_of(line) not in code:
-            file.findings += match_line(library, line, needles)
+            before = matched.get(id(line))
+            found = before[1] if before is not None and before[0] is line else match_line(library, line, needles)
+            memory.findings[id(line)] = (line, found)
+            file.findings += found
     return file
+
+
+def _complete(lines: list[Line], known: dict[int, tuple[Line, Line]], kept: dict[int, tuple[Line, Line]]) -> list[Line]:
+    """The lines with completed times; a line that was completed alike before is the same object again."""
+    out = complete_times(lines)
+    for i, (line, whole) in enumerate(zip(lines, out, strict=True)):
+        if whole is not line:
+            before = known.get(id(line))
+            if before is not None and before[0] is line and before[1].time_s == whole.time_s:
+                whole = out[i] = before[1]
+            kept[id(line)] = (line, whole)
+    return out
 
 
 def read_input(

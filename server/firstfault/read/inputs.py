@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[Source]:
         if not path.exists():
             raise InputError(f"no such file or folder: {name}", reason="nothing is there", where=name, help=_near(path))
         if path.is_dir():
-            inside = list(_logs_in(path))
+            inside = list(logs_in(path))
             if not inside:
                 raise InputError(
                     f"{name} holds no logs", reason="no file in it looks like text that a job wrote", where=name,
@@ -114,11 +114,15 @@ def _wanted(name: str) -> bool:
     return not name.startswith(".") and (suffix in _LOG_SUFFIXES or suffix[1:].isdigit() or ".log" in name.lower())
 
 
-def _logs_in(folder: Path) -> Iterator[Path]:
+def logs_in(folder: Path, known: Container[str] = ()) -> Iterator[Path]:
+    """The files of a folder and those below that look like logs; what is `known` to be one is not looked into again."""
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED_FOLDERS and not f.startswith("."))
         for name in sorted(names):
             path = Path(root, name)
+            if str(path) in known:
+                yield path
+                continue
             if not _wanted(name) or not path.is_file():
                 continue
             try:

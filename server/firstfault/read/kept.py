@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 KEPT_ALIKE = 48
 MOST_SPEAKERS = 4096
@@ -109,6 +110,35 @@ class KeptLines:
         new._lines, new._bytes, new.repeated, new.dropped = self._lines, self._bytes, self.repeated, self.dropped
         return new
 
+    def state(self) -> dict[str, Any]:
+        """Everything that is kept as values of JSON; `restore` takes it."""
+        kinds = []
+        for needles, groups in self._kinds.items():
+            alike = [
+                [_text(key), _plain(a.first), _plain(a.last), [[_text(s), _plain(own)] for s, own in a.by_speaker.items()]]
+                for key, a in groups.items()
+            ]  # fmt: skip
+            kinds.append([list(needles), alike])
+        return {"kinds": kinds, "repeated": self.repeated, "dropped": self.dropped}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `state` gave."""
+        for names, groups in state["kinds"]:
+            needles = tuple(names)
+            kind = self._kinds[needles] = {}
+            for key, first, last, speakers in groups:
+                alike = kind[_raw(key)] = _Alike()
+                alike.first, alike.last = _lines(first, needles), deque(_lines(last, needles))
+                alike.by_speaker = {_raw(speaker): _lines(own, needles) for speaker, own in speakers}
+        self.repeated, self.dropped = state["repeated"], state["dropped"]
+        self._count()
+
+    def _count(self) -> None:
+        self._lines = self._bytes = 0
+        for x in self._all():
+            self._lines += 1
+            self._bytes += len(x.raw)
+
     def _all(self) -> Iterable[RawLine]:
         return (line for groups in self._kinds.values() for alike in groups.values() for line in alike.lines())
 
@@ -152,11 +182,25 @@ class KeptLines:
                     del groups[key]
             if not groups:
                 del self._kinds[needles]
-        self._lines = self._bytes = 0
-        for x in self._all():
-            self._lines += 1
-            self._bytes += len(x.raw)
+        self._count()
         self.dropped += len(gone)
+
+
+def _text(raw: bytes) -> str:
+    """Bytes as text of JSON, each as the character of its number."""
+    return raw.decode("latin-1")
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def _plain(lines: Iterable[RawLine]) -> list[list[Any]]:
+    return [[line.number, _text(line.raw), line.column] for line in lines]
+
+
+def _lines(plain: list[list[Any]], needles: tuple[int, ...]) -> list[RawLine]:
+    return [RawLine(number, _raw(text), needles, column) for number, text, column in plain]
 
 
 def _place(line: RawLine) -> tuple[int, int]:

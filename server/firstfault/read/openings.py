@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from .sample import LineNumbers
 from .scan import Literals
@@ -64,6 +65,17 @@ class Openings:
     def places(self) -> list[list[int]]:
         """The line numbers, for each recurring first line in the order in which they stand."""
         return [o.places.copy() for o in self._openings or () if len(o.places) > 1]
+
+    def state(self) -> list[list[Any]] | None:
+        """What was noted as values of JSON; `restore` takes it."""
+        if self._openings is None:
+            return None
+        return [[o.key.decode("latin-1"), o.probe.decode("latin-1"), o.places, o.seen] for o in self._openings]
+
+    def restore(self, state: list[list[Any]] | None) -> None:
+        """Take over what `state` gave."""
+        if state is not None:
+            self._openings = [_Opening(key.encode("latin-1"), probe.encode("latin-1"), places, seen) for key, probe, places, seen in state]
 
     def copy(self) -> Openings:
         """An independent copy."""

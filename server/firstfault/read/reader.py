@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from .kept import KeptLines, RawLine
 from .openings import Openings
@@ -35,6 +36,8 @@ class Budget:
         """The budget of each of `count` inputs, so that all together stay within what one machine holds."""
         if count <= 4:
             return cls()
+        # Rounded up, so that a job whose ranks appear one after the other seldom changes it.
+        count = 1 << (count - 1).bit_length()
         whole = cls()
         share = 4 / count
         return cls(
@@ -139,6 +142,27 @@ class LineReader:
         new._bytes, new._number, new._column = self._bytes, self._number, self._column
         new._pending, new._cut_lines, new._last_cut = self._pending, self._cut_lines, self._last_cut
         return new
+
+    @property
+    def tail(self) -> bytes:
+        """The bytes before `settled_bytes` that must be given to `restore`."""
+        return self._sampler.tail
+
+    def state(self) -> dict[str, Any]:
+        """What was settled, as values of JSON: another reader of the same needles and budget may go on at `settled_bytes`."""
+        return {
+            "bytes": self.settled_bytes, "number": self._number, "column": self._column, "pending": self._pending,
+            "cut": [self._cut_lines, self._last_cut], "kept": self._kept.state(), "sampler": self._sampler.state(),
+            "openings": self._openings.state(),
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any], tail: bytes) -> None:
+        """Take over what `state` gave; `tail` are the bytes before. Only for a reader that has taken nothing."""
+        self._bytes, self._number, self._column, self._pending = state["bytes"], state["number"], state["column"], state["pending"]
+        self._cut_lines, self._last_cut = state["cut"]
+        self._kept.restore(state["kept"])
+        self._sampler.restore(state["sampler"], tail)
+        self._openings.restore(state["openings"])
 
     def _block(self, end: int) -> None:
         numbers = LineNumbers(self._buffer, 0, self._number)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 FIRST_STRIDE_BYTES = 1 << 13
 END_BYTES = 1 << 17
@@ -96,6 +97,34 @@ class LineSampler:
             self._head.copy(), self._even.copy(), self._stride, self._offset, self._tail, speakers,
         )  # fmt: skip
 
+    @property
+    def tail(self) -> bytes:
+        """The last bytes that were taken, at most END_BYTES."""
+        return self._tail
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the held tail as values of JSON; `restore` takes it, and the tail."""
+        return {
+            "head": _plain(self._head),
+            "even": [[place, *sample] for place, sample in zip(self._even, _plain(self._even.values()), strict=True)],
+            "stride": self._stride,
+            "offset": self._offset,
+            "speakers": [
+                [prefix.decode("latin-1"), s.heard, s.searches, _plain([s.last])[0] if s.last else None]
+                for prefix, s in self._speakers.items()
+            ],
+        }
+
+    def restore(self, state: dict[str, Any], tail: bytes) -> None:
+        """Take over what `state` gave."""
+        self._head = _samples(state["head"])
+        self._even = {place: _samples([sample])[0] for place, *sample in state["even"]}
+        self._stride, self._offset, self._tail = state["stride"], state["offset"], tail
+        self._speakers = {
+            prefix.encode("latin-1"): _Speaker(heard, searches, _samples([last])[0] if last else None)
+            for prefix, heard, searches, last in state["speakers"]
+        }
+
     def _take_head(self, block: bytearray, start: int, end: int, numbers: LineNumbers) -> None:
         number = numbers.at(start)
         while start < end and len(self._head) < self.most_at_head:
@@ -172,6 +201,14 @@ class LineSampler:
             step = -(-len(early) // (self.most_at_end - whole))
             found = early[::step] + found[-whole:]
         yield from found
+
+
+def _plain(samples: Iterable[Sample]) -> list[list[Any]]:
+    return [[number, line.decode("latin-1")] for number, line in samples]
+
+
+def _samples(plain: list[list[Any]]) -> list[Sample]:
+    return [(number, text.encode("latin-1")) for number, text in plain]
 
 
 def _is_progress(line: bytes) -> bool:

@@ -26,12 +26,17 @@ def is_compressed(head: bytes) -> bool:
     return head.startswith((_GZIP, _ZSTD))
 
 
+def is_wide(head: bytes) -> bool:
+    """Whether a file that begins with `head` is UTF-16."""
+    return head.startswith(_UTF_16)
+
+
 def is_binary(head: bytes) -> bool:
     """Whether a file that begins with `head` is no text.
 
     Zero bytes alone prove nothing: a log that somebody truncated while others went on writing has holes of them.
     """
-    if head.startswith(_UTF_16):
+    if is_wide(head):
         return False
     text = head.replace(b"\0", b"")
     odd = sum(text.count(bytes([b])) for b in (1, 2, 3, 4, 5, 6, 14, 15, 16, 17, 18, 19, 20))
@@ -111,7 +116,7 @@ class ByteStream:
                 f"{self.name} is a binary file", reason="it holds bytes that no log has", where=self.name,
                 help="name a text log, a .gz or .zst of one, or a folder of logs",
             )  # fmt: skip
-        if head.startswith(_UTF_16):
+        if is_wide(head):
             self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
             self._waiting = self._decoder.decode(head).encode()
         else:

@@ -22,7 +22,7 @@ SAMPLES = sorted((ROOT / "samples").glob("*.log"))
 LIBRARY = load_library()
 
 # Who may import whom: the pipeline, one way. A stage may import itself and what stands before it.
-ORDER = ["errors", "model", "read", "evidence", "knowledge", "correlate", "report", "observe", "workers", "diagnose", "render", "launch", "lsp", "cli"]
+ORDER = ["errors", "model", "read", "evidence", "knowledge", "correlate", "report", "observe", "workers", "diagnose", "follow", "render", "launch", "lsp", "progress_bar", "watch", "cli"]
 # Two small looks back, each for one function: pages are checked with the same cleaning that logs get.
 ALLOWED_BACK = {("correlate", "knowledge"), ("knowledge", "read")}
 

@@ -16,15 +16,21 @@ from .stacks import odd_stacks, read_stacks
 
 CANCEL_STALL_S = 20.0
 CANCEL_STALL_STEPS = 50
+SKIPS_IN_A_ROW = 8
+_LINES_BETWEEN_SKIPS = 3
 
 
 def without_errors(facts: Facts) -> Hypothesis | None:
-    """What progress alone shows where no line is an error: a rank far slower than its peers, or a job that stands still."""
+    """What shows where no line is an error: a rank far slower than its peers, updates that are all skipped, a job that stands still."""
     slow = slow_ranks(facts.progress)
     if slow is not None:
         ranks, ratio, slow_lines = slow
         reason = f"its steps take {ratio:.1f} times as long as the median of its peers"
         if root := _shown(facts, "slow", ranks, tuple(slow_lines), "probable", reason):
+            return root
+    if skips := _skips_in_a_row(facts):
+        reason = f"{len(skips)} updates in a row were thrown away"
+        if root := _shown(facts, "skips", None, skips[:1], "probable", reason):
             return root
     stall = find_stall(facts.progress, [x for f in facts.reading.files for x in f.samples])
     if stall is not None:
@@ -33,6 +39,20 @@ def without_errors(facts: Facts) -> Hypothesis | None:
         if root := _shown(facts, "stall", None, (last.line, end), "symptom", reason):
             return root
     return None
+
+
+def _skips_in_a_row(facts: Facts) -> tuple[Line, ...]:
+    """The longest run of updates that were skipped with hardly a line between them, where it is too long to be chance."""
+    longest: list[Line] = []
+    run: list[Line] = []
+    for f in facts.reading.findings():
+        if not f.captures.get("skipped") or facts.attempt_of(f.line) != facts.judged[f.line.file]:
+            continue
+        if run and (f.line.file != run[-1].file or f.line.number - run[-1].number > _LINES_BETWEEN_SKIPS):
+            run = []
+        run.append(f.line)
+        longest = max(longest, run, key=len)
+    return tuple(longest) if len(longest) >= SKIPS_IN_A_ROW else ()
 
 
 def ended_while_standing_still(facts: Facts, root: Hypothesis) -> Hypothesis | None:

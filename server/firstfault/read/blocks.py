@@ -17,7 +17,8 @@ NEEDLES = {
     "During handling of the above exception": 1,
     "The above exception was the direct cause": 1,
     "Original Traceback": 1,
-    "Exception ignored in": 1,
+    "Exception ignored ": 1,
+    "Exception in device=": 1,
     "Error in atexit": 1,
     "Error in sys.excepthook": 1,
     "ray::": 1,
@@ -26,8 +27,8 @@ NEEDLES = {
 _FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
-# -- Process 1 terminated with the following error:
-_SPAWN = re.compile(r"-- Process (\d+) terminated with the following error")
+# -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
+_SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
 _RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:[\w]+\.)*[A-Z]\w*(?::|\Z| *:)")
@@ -106,10 +107,10 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             stream.rank = stream.pid = stream.spawn = None
             stream.ignored = False
         stream.last_number = line.number
-        if "Exception ignored in" in text or "Error in atexit" in text or "Error in sys.excepthook" in text:
-            stream.ignored = True
+        if "Exception ignored " in text or "Error in atexit" in text or "Error in sys.excepthook" in text:
+            stream.ignored, stream.frames, stream.linked = True, [], False
         if m := _SPAWN.search(text):
-            stream.spawn = int(m[1])
+            stream.spawn = int(m[1] or m[2])
         if m := _RAY.search(text):
             stream.pid = int(m[1])
         if "Traceback (most recent call last)" in text or "Original Traceback" in text:
@@ -118,6 +119,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             if not stream.linked:
                 chains += 1
                 stream.chain, stream.position = chains, 0
+                stream.ignored = stream.ignored and not stream.frames
             stream.first, stream.frames, stream.in_frame = line, [], False
         elif "During handling of the above" in text or "was the direct cause" in text:
             stream.linked = True
@@ -130,6 +132,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
             stream.indent = len(text) - len(text.lstrip())
             stream.in_frame = True
+            if stream.ignored:
+                out.ignored.add(line.number)
             out.chain_at[key_of(line)] = stream.chain
         elif stream.in_frame or stream.frames:
             indent = len(text) - len(text.lstrip())

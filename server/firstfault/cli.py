@@ -95,18 +95,20 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _library(args: argparse.Namespace) -> Library:
-    """The encyclopedia with the user's pages: those of the user's folder and of every --pages."""
+def _library(args: argparse.Namespace, *, tell: bool = True) -> Library:
+    """The encyclopedia with the user's pages: those of the user's folder and of every --pages; `tell` of those that cannot be read."""
     from .knowledge.library import load_library
     from .read.scan import config_folder
 
     folders = [f for f in (config_folder() / "pages",) if f.is_dir()]
     for given in args.pages:
         if not Path(given).is_dir():
-            raise InputError(f"no such folder: {given}", reason="--pages names a folder of Markdown pages", where=given)
+            raise InputError(
+                f"no such folder: {given}", reason="--pages names a folder of Markdown pages", where=given, help="firstfault new makes one"
+            )
         folders.append(Path(given))
     library = load_library(tuple(folders))
-    for problem in library.problems:
+    for problem in library.problems if tell else ():
         print(problem, file=sys.stderr)
     return library
 
@@ -196,6 +198,7 @@ def _search(args: argparse.Namespace) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
+    from .knowledge.library import load_library
     from .knowledge.scaffold import propose_page
 
     source, _, number = args.source.rpartition(":")
@@ -214,23 +217,27 @@ def _new(args: argparse.Namespace) -> int:
         raise PageError(f"{path} exists", reason="a page is never overwritten", where=str(path), help="choose another id or edit the page")
     text = propose_page(args.id, lines[int(number) - 1])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
     print(f"wrote {path}\nedit it, then run: firstfault check {args.id} --pages {args.dir}")
+    if args.id in load_library().pages:
+        print(f"it takes the place of the page {args.id} of the encyclopedia wherever --pages {args.dir} is given")
     return 0
 
 
 def _check(args: argparse.Namespace) -> int:
-    from .knowledge.check import check_pages
+    from .knowledge.check import check_pages, problem_of
 
-    library = _library(args)
-    if args.id:
-        library.page(args.id)
-    problems = list(check_pages(library, args.id))
+    library = _library(args, tell=False)
+    problems = [p for p in (problem_of(error, error.where) for error in library.problems) if args.id in (None, p.page)]
+    if args.id and not problems:
+        library.page(args.id)  # an unknown id is an error
+    if args.id is None or args.id in library.pages:
+        problems += check_pages(library, args.id)
     for problem in problems:
         print(problem)
-    examples = sum(len(p.fires) + len(p.silent) for p in library.pages.values() if args.id in (None, p.id))
-    print(f"{len(problems)} problems, {examples} examples, {1 if args.id else len(library.pages)} pages")
-    return 1 if problems or library.problems else 0
+    pages = [p for p in library.pages.values() if args.id in (None, p.id)]
+    print(f"{len(problems)} problems, {sum(len(p.fires) + len(p.silent) for p in pages)} examples, {len(pages)} pages")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -98,28 +98,42 @@ def _hits(page: Page, raw: str, text: str) -> bool:
 OWN_LAYER = "own"
 
 
-@functools.lru_cache(maxsize=8)
 def load_library(own: tuple[Path, ...] = ()) -> Library:
     """The encyclopedia, one page a Markdown file, and the user's own pages in the folders `own`, which add or override.
 
     A broken page of the encyclopedia raises PageError; a broken page of the user's is left out and kept in `problems`.
+    The same library is given as long as the user's files do not change.
     """
+    return _load(own, tuple(_stamp(path) for folder in own for path in sorted(folder.glob("*.md"))))
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    try:
+        status = path.stat()
+    except OSError:  # it went away in between, which reading it will tell
+        return str(path), 0, 0
+    return str(path), status.st_mtime_ns, status.st_size
+
+
+@functools.lru_cache(maxsize=8)
+def _load(own: tuple[Path, ...], stamps: tuple[tuple[str, int, int], ...]) -> Library:
     pages: dict[str, Page] = {}
     for page in parse_pages([(path.read_text(encoding="utf-8"), str(path)) for path in sorted(ENCYCLOPEDIA.glob("*/*.md"))]):
         if page.id in pages:
             raise PageError(f"two pages are called {page.id}", where=page.path, help=f"the other one is {pages[page.id].path}")
         pages[page.id] = page
     problems: list[PageError] = []
-    for folder in own:
-        for path in sorted(folder.glob("*.md")):
-            try:
-                page = replace(parse_page(path.read_text(encoding="utf-8"), str(path)), layer=OWN_LAYER)
-                _compile(page)
-                pages[page.id] = page
-            except PageError as error:
-                problems.append(error)
-            except (OSError, UnicodeDecodeError) as error:
-                problems.append(PageError(f"cannot read {path.name}", reason=str(error), where=f"{path}:1", help="save it as UTF-8 text"))
+    for name, _, _ in stamps:
+        try:
+            page = replace(parse_page(Path(name).read_text(encoding="utf-8-sig"), name), layer=OWN_LAYER)
+            _compile(page)
+            pages[page.id] = page
+        except PageError as error:
+            problems.append(error)
+        except (OSError, UnicodeDecodeError) as error:
+            problems.append(
+                PageError(f"cannot read {Path(name).name}", reason=str(error), where=f"{name}:1", help="save it as UTF-8 text")
+            )
     return Library(pages.values(), problems, own)
 
 
@@ -129,5 +143,6 @@ def _compile(page: Page) -> None:
             signature.pattern.compile()
         except PatternError as error:
             raise PageError(
-                "the regex does not compile", reason=str(error), where=f"{page.path}:{signature.line}", help="test it with firstfault check"
+                "the regex does not compile", reason=str(error), where=f"{page.path}:{signature.line}",
+                help="use what both regex and Python's re know",
             ) from error  # fmt: skip

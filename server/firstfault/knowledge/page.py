@@ -28,6 +28,7 @@ SECTIONS = (
     "References",
 )
 MACHINE_SECTION = "Signatures"
+_HEADINGS = frozenset(f"## {name}" for name in (*SECTIONS, MACHINE_SECTION))
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
@@ -63,7 +64,7 @@ class Page:
     tells: str = ""
     shown_by: tuple[str, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
-    """The line of each key and quoted id of the front matter, and of each section by its heading."""
+    """The line of each key and quoted id of the front matter, of each section by its heading, and of the quick answer as `## `."""
 
     @property
     def markdown(self) -> str:
@@ -144,6 +145,7 @@ def parse_page(text: str, path: str) -> Page:
     head = read_front_matter(rows, path)
     meta = head.values
     sections, fences = _split(rows[head.height :], head.height + 1, path)
+    sections[0].line = next((n for n, t in zip(sections[0].numbers, sections[0].text, strict=True) if t.strip()), head.height + 1)
     quick = " ".join(line.strip() for line in sections[0].text).strip()
     if not quick:
         raise PageError(
@@ -182,7 +184,7 @@ def parse_page(text: str, path: str) -> Page:
         retired=meta.get("retired", ""),
         tells=meta.get("tells", ""),
         shown_by=tuple(meta.get("shown_by", [])),
-        lines={**head.lines, **{f"## {s.name}": s.line for s in sections[1:]}},
+        lines={**head.lines, **{f"## {s.name}": s.line for s in sections}},
     )
 
 
@@ -202,6 +204,8 @@ def _split(body: list[str], first: int, path: str) -> tuple[list[_Section], list
                 else:
                     fences.append(fence)
                 fence = None
+            elif stripped.startswith(marker) or line in _HEADINGS:
+                break
             else:
                 fence.lines.append(line)
         elif stripped.startswith("```"):

@@ -117,6 +117,9 @@ class FakeEngine:
             raise ValueError("the engine broke")
         return self._diagnose({name: text})
 
+    def follow(self, path: str) -> FakeFollower:
+        return FakeFollower(self, path)
+
     def to_dict(self, report: Report) -> dict[str, Any]:
         return {"schema": "firstfault.report/1", **dataclasses.asdict(report)}
 
@@ -190,6 +193,36 @@ class FakeEngine:
         last = next(((name, step) for name, text in texts.items() for step in reversed(STEP.findall(text))), None)
         job = Job(last_progress=Progress(int(last[1]), None, last[0], 1) if last else None)
         return Diagnosis(Report(inputs, job, incidents), tuple(findings), names)
+
+
+class FakeFollower:
+    """Reads the whole file anew when it is not as it was."""
+
+    def __init__(self, engine: FakeEngine, path: str) -> None:
+        self._engine = engine
+        self._path = path
+        self._seen: bytes | None = None
+        self.diagnosis: Diagnosis | None = None
+
+    @property
+    def waiting_for(self) -> tuple[str, ...]:
+        return () if os.path.exists(self._path) else (self._path,)
+
+    def poll(self, now_s: float | None = None, *, told: Callable[[int], None] | None = None) -> Diagnosis | None:
+        if self.waiting_for:
+            return None
+        data = Path(self._path).read_bytes()
+        if data == self._seen:
+            return None
+        self._seen = data
+        if data.startswith(b"\0"):
+            raise InputError(f"{self._path} is no text", reason="it begins with a zero byte", where=self._path)
+        while b"WAIT_UNTIL_CANCELLED" in data:
+            time.sleep(0.01)
+            assert told is not None
+            told(1)
+        self.diagnosis = self._engine.diagnose([self._path])
+        return self.diagnosis
 
 
 class FakeLaunch:

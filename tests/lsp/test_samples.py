@@ -91,3 +91,17 @@ async def test_bytes_that_are_no_text_do_not_break_the_server(real: Editor, tmp_
     await real.pull(path.as_uri())
     await real.pull(real.open("\ud83d \x00 \u2028 \x85 \r\r\n" * 50))
     assert (await real.pull(open_sample(real, STUCK))).items
+
+
+async def test_a_watched_log_tells_of_the_failure_that_is_appended(real: Editor, tmp_path: Path) -> None:
+    lines = STUCK.read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "growing.log"
+    path.write_text("".join(lines[:40]), encoding="utf-8")
+    await real.ask("firstfault/watch", {"path": str(path)})
+    await real.until(lambda: [w for w in real.watched if w["path"] == str(path) and w["state"] == "reading"])
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(lines[40:])
+    told = await real.until(lambda: next((w for w in real.watched if w["path"] == str(path) and w["incidents"]), None))
+    assert "Rank 5" in told["summary"]
+    assert types.DiagnosticSeverity.Error in [d.severity for d in await real.diagnostics_for(path.as_uri())]
+    await real.ask("firstfault/watch", {"path": str(path), "on": False})

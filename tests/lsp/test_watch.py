@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,11 @@ from editor import Editor
 from fake_engine import FakeEngine
 from pygls.exceptions import JsonRpcException
 
+from firstfault.lsp.jobs import Cancelled
 from firstfault.lsp.server import create_server
-from firstfault.lsp.watch import WATCHED, Pace, Watch
-from firstfault.model import Progress
+from firstfault.lsp.watch import WATCHED, Watch
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-def progress(step: int) -> Progress:
-    return Progress(step, None, "a.log", step)
 
 
 async def test_new_lines_of_a_file_that_is_not_open_update_its_problems(full: Editor, tmp_path: Path) -> None:
@@ -59,58 +56,70 @@ async def test_a_folder_is_refused(full: Editor, tmp_path: Path) -> None:
     assert "error: a folder cannot be watched" in raised.value.message
 
 
-async def test_a_pace_is_learnt_from_steps() -> None:
-    pace = Pace(factor=10, shortest_s=60)
-    for step, now_s in enumerate((0.0, 20.0, 40.0)):
-        pace.observe(progress(step), now_s)
-    assert pace.stalled_for_s(230.0) is None
-    assert pace.stalled_for_s(241.0) == 201.0
-    pace.observe(progress(3), 241.0)
-    assert pace.stalled_for_s(300.0) is None
+async def test_a_file_that_is_no_log_is_told_once_and_looked_at_again(full: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "odd.log"
+    path.write_bytes(b"\0\1")
+    await full.ask("firstfault/watch", {"path": str(path)})
+    told = await full.until(lambda: [w for w in full.watched if w["path"] == str(path)])
+    assert [(w["state"], w["message"]) for w in told] == [("failed", f"{path} is no text: it begins with a zero byte")]
+    path.write_text("FAULT rank 3: boom\n")
+    assert len(await full.diagnostics_for(path.as_uri())) == 1
+    told = await full.until(lambda: (all_of := [w for w in full.watched if w["path"] == str(path)])[-1]["incidents"] and all_of)
+    assert [w["state"] for w in told].count("failed") == 1 and told[-1]["state"] == "reading"
+    await full.ask("firstfault/watch", {"path": str(path), "on": False})
 
 
-async def test_without_two_steps_nothing_is_called_a_stall() -> None:
-    pace = Pace()
-    assert pace.stalled_for_s(1e9) is None
-    pace.observe(progress(1), 0.0)
-    pace.observe(None, 10.0)
-    assert pace.stalled_for_s(1e9) is None
+async def test_the_report_of_a_watched_log_is_the_last_one(full: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("FAULT rank 3: boom\n")
+    await full.ask("firstfault/watch", {"path": str(path)})
+    await full.diagnostics_for(path.as_uri())
+    assert "Rank 3 failed first." in (await full.ask("firstfault/redacted", {"path": str(path)}))["markdown"]
+    await full.ask("firstfault/watch", {"path": str(path), "on": False})
 
 
-async def test_quick_steps_need_a_minute_of_silence() -> None:
-    pace = Pace(factor=10, shortest_s=60)
-    pace.observe(progress(1), 0.0)
-    pace.observe(progress(100), 9.9)
-    assert pace.stalled_for_s(60.0) is None
-    assert pace.stalled_for_s(70.0) == pytest.approx(60.1)
+async def test_an_end_of_watching_ends_a_long_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.log"
+    path.write_text("WAIT_UNTIL_CANCELLED\n")
+    server = create_server(FakeEngine())
+    watch = Watch(server.session, str(path), lambda analysis, before: None)
+    looking = asyncio.create_task(watch.look())
+    await asyncio.sleep(0.05)
+    watch.stop.set()
+    with pytest.raises(Cancelled):
+        await looking
+    server.session.close()
 
 
-async def test_a_stall_is_told_once_and_a_rotated_file_starts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stall_is_told_once_and_a_replaced_file_starts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the bundled engine, which knows what progress looks like."""
     now_s = 0.0
     sent: list[dict[str, Any]] = []
-    server = create_server(FakeEngine())
+    server = create_server()
     monkeypatch.setattr(server.protocol, "notify", lambda method, params=None: sent.append(params) if method == WATCHED else None)
+    published: list[int] = []
     path = tmp_path / "train.log"
-    watch = Watch(server.session, str(path), lambda analysis, before: None, clock=lambda: now_s)
-    for step in range(1, 4):
+    watch = Watch(server.session, str(path), lambda analysis, before: published.append(len(analysis.incidents)), clock=lambda: now_s)
+    for step in range(1, 6):
         now_s += 10
         with path.open("a") as file:
-            file.write(f"STEP {step}\n")
+            file.write(f"[rank0]: step: {step} loss: {2 / step:.4f} lr: 3.00e-04\n")
         assert await watch.look()
-    now_s += 99
+    now_s += 199
     assert not await watch.look()
-    assert [s["state"] for s in sent] == ["reading"] * 3
-    now_s += 1
-    await watch.look()
-    await watch.look()
-    assert [s["state"] for s in sent] == ["reading"] * 3 + ["stalled"]
-    assert sent[-1]["message"] == "no progress for 1 min 40 s after step 3"
+    assert [s["state"] for s in sent] == ["reading"] * 5 and not any(published)
+    now_s += 2
+    assert await watch.look()
+    assert not await watch.look()
+    assert [s["state"] for s in sent] == ["reading"] * 5 + ["stalled"]
+    assert sent[-1]["message"] == "no step was printed for 3 min 21 s after step 5"
+    assert any("py-spy" in c["command"] for c in sent[-1]["commands"])
+    assert published[-1] == 1
     path.unlink()
     assert not await watch.look()
-    path.write_text("STEP 1\n")
+    path.write_text("step: 1 loss: 2.0000 lr: 3.00e-04\n")
     now_s += 1
     assert await watch.look()
-    now_s += 1000
-    await watch.look()
-    assert [s["state"] for s in sent][4:] == ["waiting", "reading"]
+    assert [s["state"] for s in sent][6:] == ["waiting", "reading"]
+    assert published[-1] == 0
     server.session.close()

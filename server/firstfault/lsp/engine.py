@@ -15,6 +15,24 @@ if TYPE_CHECKING:
     from ..knowledge.library import Library
 
 
+class Following(Protocol):
+    """A growing log that the engine follows. Called from one thread at a time."""
+
+    @property
+    def waiting_for(self) -> tuple[str, ...]:
+        """The paths where nothing is yet."""
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the log said when something was read last."""
+
+    def poll(self, now_s: float | None = None, *, told: Callable[[int], None] | None = None) -> Diagnosis | None:
+        """Read what is new; the diagnosis where there was any, or where the job was just found to stand still. Raises InputError.
+
+        `now_s` is the time of a steady clock; what `told` raises, called with the bytes just read, ends the reading.
+        """
+
+
 class Engine(Protocol):
     """What the server asks of the engine. Every method may be called from a worker thread."""
 
@@ -29,6 +47,9 @@ class Engine(Protocol):
 
     def diagnose_text(self, text: str, name: str) -> Diagnosis:
         """Diagnose a text; its lines are reported under the file name `name`."""
+
+    def follow(self, path: str) -> Following:
+        """Follow a growing log."""
 
     def to_dict(self, report: Report) -> dict[str, Any]:
         """The JSON form of a report."""
@@ -66,6 +87,12 @@ class BundledEngine:
         from ..diagnose import diagnose_text
 
         return diagnose_text(text, name)
+
+    def follow(self, path: str) -> Following:
+        """Follow a growing log."""
+        from ..follow import Follower
+
+        return Follower([path])
 
     def to_dict(self, report: Report) -> dict[str, Any]:
         """The JSON form of a report."""

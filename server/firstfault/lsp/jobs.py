@@ -48,11 +48,12 @@ class Job(Generic[T]):
 
 
 class Workers:
-    """Two queues of one thread each, so that a file of many gigabytes never keeps an open document waiting."""
+    """Queues of one thread each, so that a file of many gigabytes never keeps an open document waiting, nor a watched log."""
 
     def __init__(self) -> None:
         self._quick = ThreadPoolExecutor(1, "firstfault-text")
         self._long = ThreadPoolExecutor(1, "firstfault-files")
+        self._watched = ThreadPoolExecutor(1, "firstfault-watched")
         self._flags: set[StopFlag] = set()
         self._closed = False
 
@@ -61,7 +62,13 @@ class Workers:
 
         Raises Cancelled when the flag was set before the work began.
         """
+        return await self._run(self._long if long else self._quick, work, stop)
 
+    async def watch(self, work: Callable[[StopFlag], T], stop: StopFlag) -> T:
+        """The result of `work` on a watched log. Raises Cancelled."""
+        return await self._run(self._watched, work, stop)
+
+    async def _run(self, queue: ThreadPoolExecutor, work: Callable[[StopFlag], T], stop: StopFlag) -> T:
         def guarded() -> T:
             if stop() or self._closed:
                 raise Cancelled
@@ -69,7 +76,7 @@ class Workers:
 
         self._flags.add(stop)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._long if long else self._quick, guarded)
+            return await asyncio.get_running_loop().run_in_executor(queue, guarded)
         except asyncio.CancelledError:
             stop.set()
             raise
@@ -81,8 +88,8 @@ class Workers:
         self._closed = True
         for flag in list(self._flags):
             flag.set()
-        self._quick.shutdown(wait=False, cancel_futures=True)
-        self._long.shutdown(wait=False, cancel_futures=True)
+        for queue in (self._quick, self._long, self._watched):
+            queue.shutdown(wait=False, cancel_futures=True)
 
 
 class Jobs(Generic[T]):

@@ -221,6 +221,10 @@ class Session:
             return analysis_of_files(diagnosis, paths, self.client.encoding)
 
         analysis = await self.workers.run(work, stop, long=True)
+        return analysis, self.remember(paths, analysis)
+
+    def remember(self, paths: list[str], analysis: Analysis) -> dict[str, Analysis]:
+        """Keep the diagnosis of files and folders on disk for each file read; gives what was kept before, by path."""
         for path in paths:
             self.recall.keep(path_key(path), analysis)
         before: dict[str, Analysis] = {}
@@ -229,7 +233,7 @@ class Session:
             if key in self.wide:
                 before[key] = self.wide[key]
             self.wide[key] = analysis
-        return analysis, before
+        return before
 
     def report(self, uri: str, error: Exception) -> None:
         """Write an error that ended the work on a document to the log, and show that there is no result."""

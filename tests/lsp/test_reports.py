@@ -67,6 +67,16 @@ async def test_a_path_that_was_never_diagnosed_is_diagnosed_now(either: Editor, 
     assert await either.diagnostics_for((tmp_path / "3.log").as_uri())
 
 
+async def test_an_open_log_that_went_on_is_not_shown_as_it_was(either: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("step 1\n")
+    await either.ask("firstfault/diagnose", {"path": str(path)})
+    path.write_text(f"step 1\n{LOG}")
+    uri = either.open(f"step 1\n{LOG}", path.as_uri())
+    assert (await either.ask("firstfault/view", {"path": str(path), **SAFE}))["incidents"] == 1
+    either.close_document(uri)
+
+
 async def test_a_text_that_was_diagnosed_is_not_read_again(full: Editor) -> None:
     text = {"text": f"{LOG}once more\n", "title": "clipboard of today"}
     await full.ask("firstfault/diagnose", text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..model import Diagnosis, Report
@@ -35,6 +36,9 @@ class Following(Protocol):
 
 class Engine(Protocol):
     """What the server asks of the engine. Every method may be called from a worker thread."""
+
+    own_pages: tuple[Path, ...]
+    """The folders whose pages are read besides those of the encyclopedia."""
 
     def diagnose(
         self,
@@ -70,6 +74,9 @@ class Engine(Protocol):
 class BundledEngine:
     """The engine of this package, imported at the first call so that `initialize` does not wait for it."""
 
+    def __init__(self) -> None:
+        self.own_pages: tuple[Path, ...] = ()
+
     def diagnose(
         self,
         paths: Sequence[str],
@@ -80,19 +87,19 @@ class BundledEngine:
         """Diagnose files and folders on disk. Raises InputError."""
         from ..diagnose import diagnose
 
-        return diagnose(paths, progress=progress, cancelled=cancelled)
+        return diagnose(paths, library=self.library(), progress=progress, cancelled=cancelled)
 
     def diagnose_text(self, text: str, name: str) -> Diagnosis:
         """Diagnose a text."""
         from ..diagnose import diagnose_text
 
-        return diagnose_text(text, name)
+        return diagnose_text(text, name, library=self.library())
 
     def follow(self, path: str) -> Following:
         """Follow a growing log."""
         from ..follow import Follower
 
-        return Follower([path])
+        return Follower([path], library=self.library())
 
     def to_dict(self, report: Report) -> dict[str, Any]:
         """The JSON form of a report."""
@@ -124,4 +131,4 @@ class BundledEngine:
         """All pages. Raises PageError."""
         from ..knowledge.library import load_library
 
-        return load_library()
+        return load_library(self.own_pages)

@@ -15,7 +15,8 @@ from pygls.uris import to_fs_path
 
 from ..errors import FirstFaultError
 from ..model import Report
-from .analysis import Analysis
+from .analysis import Analysis, stamp_of
+from .edits import document_at
 from .engine import Engine
 from .jobs import StopFlag
 from .protocol import RequestFailed
@@ -108,16 +109,25 @@ async def remembered(session: Session, data: Mapping[str, Any]) -> Analysis | No
     text, path, uri = data.get("text"), data.get("path"), data.get("uri")
     if isinstance(text, str):
         return session.recall.find(key_of_text(text, _text_title(data)))
-    keys: list[str] = []
     if isinstance(path, str) and path:
-        keys.append(path_key(absolute(session, path)))
-    elif isinstance(uri, str) and uri:
-        known = await session.view(uri) if session.documents.find(uri) is not None else None
-        if known is not None:
-            return known.analysis
-        keys.append(uri)
-        if (local := to_fs_path(uri)) is not None:
-            keys.append(path_key(local))
+        path = absolute(session, path)
+        kept = _kept(session, path_key(path))
+        document = document_at(session, path)
+        if document is None or not document.is_log or (kept is not None and stamp_of(path) in kept.stamps.values()):
+            return kept
+        # The file has gone on since, or was only looked at in the editor.
+        known = await session.view(document.uri)
+        return known.analysis if known is not None else kept
+    if not isinstance(uri, str) or not uri:
+        return None
+    if session.documents.find(uri) is not None and (known := await session.view(uri)) is not None:
+        return known.analysis
+    local = to_fs_path(uri)
+    return _kept(session, uri, *([path_key(local)] if local else []))
+
+
+def _kept(session: Session, *keys: str) -> Analysis | None:
+    """The newest diagnosis that is remembered under any of the keys."""
     found = [a for key in keys for a in (session.recall.find(key), session.wide.get(key)) if a is not None]
     return max(found, key=lambda a: a.generation, default=None)
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -94,6 +95,14 @@ class Session:
             except FirstFaultError as error:
                 logger.error("%s", error)
         return self._library
+
+    def read_pages(self, own: tuple[Path, ...]) -> None:
+        """Read the user's own pages in these folders, and diagnose anew with what they say now."""
+        self.engine.own_pages = own
+        self._library = None
+        for document in self.documents.opened():
+            self.forget(document.uri)
+        self.wide.clear()
 
     def page(self, failure: str) -> Page | None:
         """The page of a failure id; None when there is none."""
@@ -276,6 +285,8 @@ class Session:
 
         def work(flag: StopFlag) -> Analysis:
             diagnosis = self.engine.diagnose_text(text, name)
+            if flag():
+                raise Cancelled
             return analysis_of_text(diagnosis, name, uri, document.index_of(text), encoding)
 
         with self.status.busy(uri):

@@ -46,7 +46,7 @@ async def outlook_of(session: Session, launch: Launch, uri: str) -> tuple[Docume
     """What can be done in an open launch script, worked out once a version; None for a document that is none."""
     while not session.closing:
         document = session.documents.find(uri)
-        if document is None or document.launch_kind is None or document.is_log or len(document.text) > LARGEST_SCRIPT_BYTES:
+        if document is None or document.is_log or document.launch_kind is None or len(document.text) > LARGEST_SCRIPT_BYTES:
             return None
         newest = session.recall.newest
         # A cause that is known and no slow rank speaks against a longer timeout.

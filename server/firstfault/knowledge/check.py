@@ -87,21 +87,21 @@ def _complete(page: Page) -> Iterator[Problem]:
     def incomplete(section: str, what: str, reason: str, help: str) -> Problem:
         return Problem(page.id, page.path, page.lines.get(f"## {section}", 1), what, reason, help, blocks=False)
 
-    context = page.role is Role.CONTEXT
-    for name in CONTEXT_SECTIONS if context else SECTIONS:
-        text = page.sections.get(name, "")
-        if len(text) < (_SHORTEST_REFERENCES if name == "References" else _SHORTEST_SECTION):
-            yield incomplete(
-                name, f"section {name!r} is missing or nearly empty", "who reads the page has no one else to ask", f"write ## {name}"
-            )
-        elif text.strip() == HINTS[name]:
+    needed = CONTEXT_SECTIONS if page.role is Role.CONTEXT else SECTIONS
+    reason = "who reads the page has no one else to ask"
+    if missing := [name for name in needed if name not in page.sections]:
+        headings = " · ".join(f"## {name}" for name in missing)
+        yield incomplete("", f"sections are missing: {', '.join(missing)}", reason, f"write {headings}")
+    for name in (n for n in needed if n not in missing):
+        text = page.sections[name].strip()
+        if text == HINTS[name]:
             yield incomplete(name, f"section {name!r} still holds the text of the template", "it says nothing yet", "write it")
-    if "https://" not in page.sections.get("References", ""):
-        yield incomplete("References", "References cites no URL", "facts are cited from their source", "add a link to documentation")
-    if not context and not (page.fixes and page.checks):
-        yield incomplete(
-            "Verify" if page.fixes else "Fix", "no fix or no verification", "a report lists both", "write ### items with commands"
-        )
+        elif len(text) < (_SHORTEST_REFERENCES if name == "References" else _SHORTEST_SECTION):
+            yield incomplete(name, f"section {name!r} is nearly empty", reason, f"write what belongs under ## {name}")
+        elif name == "References" and "https://" not in text:
+            yield incomplete(name, "References cites no URL", "facts are cited from their source", "add a link to documentation")
+        elif (name == "Fix" and not page.fixes) or (name == "Verify" and not page.checks):
+            yield incomplete(name, f"section {name!r} has no items", "a report lists them one by one", "write ### items with commands")
     if page.role is Role.SYMPTOM and not page.missing:
         yield Problem(
             page.id, page.path, page.lines.get("role", 1), "a symptom names no missing fact", "what would decide is all that it can say",

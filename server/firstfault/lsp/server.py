@@ -19,6 +19,7 @@ from .analysis import Analysis, View
 from .diagnostics import diagnostics_of
 from .engine import BundledEngine, Engine
 from .launching import BundledLaunch, Launch
+from .own_pages import OwnPages, is_own_page
 from .protocol import FirstFaultProtocol, log_error, make_converter
 from .script_actions import FIX_ALL
 from .script_actions import diagnostics_of as hints_of_script
@@ -77,10 +78,12 @@ def run(engine: Engine | None = None, launch: Launch | None = None) -> int:
 
 def _register(server: FirstFaultServer, session: Session, launch: Launch) -> None:
     """Connect every feature."""
+    own = OwnPages(session)
 
     @server.feature(types.INITIALIZE)
     def on_initialize(params: types.InitializeParams) -> None:
         session.begin(params)
+        own.use_folders()
         if session.client.pulls_diagnostics:
             options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False, identifier="firstfault")
             server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
@@ -123,6 +126,7 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     @server.feature(types.SHUTDOWN)
     def on_shutdown(_: None) -> None:
         watches.close()
+        own.close()
         session.close()
 
     # -- documents -----------------------------------------------------------------------------------------------------
@@ -143,17 +147,33 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     def on_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         session.forget(uri)
+        own.forget(uri)
         view = session.remembered(uri)
         if view is not None or not session.client.pulls_diagnostics:
             publish(uri, diagnostics_of(view, session.client, session.page_uri) if view else [])
 
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    async def on_save(params: types.DidSaveTextDocumentParams) -> None:
+        """A saved page takes part in diagnoses from now on, those of the open logs among them."""
+        if not is_own_page(params.text_document.uri):
+            return
+        own.use_folders()
+        if session.client.pulls_diagnostics:
+            session.refresh()
+        else:
+            await asyncio.gather(*(push(d.uri) for d in session.documents.opened()))
+
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def on_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
-        """The workspace follows the change by itself; having a handler announces that it does."""
+        """The workspace follows the change by itself; its own pages are those of the folders that are open now."""
+        own.use_folders()
 
     # -- diagnostics ---------------------------------------------------------------------------------------------------
 
     async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        problems = await own.diagnostics(params.text_document.uri)
+        if problems is not None:
+            return types.RelatedFullDocumentDiagnosticReport(problems)
         script = await outlook_of(session, launch, params.text_document.uri)
         if script is not None:
             return types.RelatedFullDocumentDiagnosticReport(hints_of_script(*script, session.client))
@@ -166,13 +186,15 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
         return types.RelatedFullDocumentDiagnosticReport(diagnostics_of(view, session.client, session.page_uri), result_id=result_id)
 
     async def push(uri: str) -> None:
-        """Publish the diagnostics of an open log or launch script, for a client that does not ask for them."""
+        """Publish the diagnostics of an open log, launch script or own page, for a client that does not ask for them."""
         document = session.documents.find(uri)
         if session.client.pulls_diagnostics or document is None:
             return
         state = document.state
         found: list[types.Diagnostic] = []
-        if document.is_log:
+        if is_own_page(uri):
+            found = await own.diagnostics(uri) or []
+        elif document.is_log:
             view = await session.view(uri)
             found = diagnostics_of(view, session.client, session.page_uri) if view else []
         elif document.launch_kind is not None:

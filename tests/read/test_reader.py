@@ -69,6 +69,25 @@ def test_millions_of_alike_lines_cost_a_count_not_a_list():
     assert found.candidates[-1].number == 200_000
 
 
+FLOOD = b"".join(
+    b"ERR the one that matters\n" if i == 30_000 else b"ERR WARN a rare pair\n" if i == 40_000 else b"WARN queue %d\n" % i for i in range(50_000)
+)
+
+
+def test_of_a_flood_the_lines_with_another_needle_are_kept():
+    found = read_chunks(FAST, [FLOOD], "x")
+    assert len(FLOOD) < reader.BLOCK_BYTES and FLOOD.count(b"WARN") > reader.DENSE
+    numbers = [c.number for c in found.candidates]
+    assert {1, 30_001, 40_001, 50_000} <= set(numbers)
+    assert [c.needles for c in found.candidates if c.number == 40_001] == [tuple(FAST.needles.index(n) for n in ("ERR", "WARN"))]
+    assert found.repeated + found.dropped + len(numbers) == 50_000
+    assert len(numbers) <= 2 * KEPT_ALIKE + 2
+
+
+def test_a_flood_is_read_the_same_way_without_hyperscan():
+    assert read_chunks(SLOW, [FLOOD], "x") == read_chunks(FAST, [FLOOD], "x")
+
+
 def test_alike_lines_of_many_ranks_keep_the_first_and_the_last_of_every_rank():
     data = b"".join(b"[rank%d]: WARN round %d is late\n" % (rank, turn) for turn in range(10) for rank in range(500))
     found = read_chunks(FAST, [data], "x")

@@ -14,6 +14,9 @@ from typing import Any
 KEPT_ALIKE = 48
 MOST_SPEAKERS = 4096
 _KEY_BYTES = 400
+_FEWEST_OF_A_KIND = 64
+# So many lines in a row that nobody signed: nobody will.
+_MOST_NAMELESS = 256
 _SPEAKER_BYTES = 240
 _DIGITS = b"0123456789"
 _HEX = re.compile(rb"0x[0-9a-f]+")
@@ -36,27 +39,38 @@ class RawLine:
     column: int = 0
 
 
+# A line while it is kept: number, column, bytes. Its needles are those of its kind.
+_Kept = tuple[int, int, bytes]
+
+
 class _Alike:
     """Lines that differ only in digits: the first and the last ones, and the first and the last of everybody who printed them."""
 
-    __slots__ = ("first", "last", "by_speaker")
+    __slots__ = ("first", "last", "by_speaker", "nameless")
 
     def __init__(self) -> None:
-        self.first: list[RawLine] = []
-        self.last: deque[RawLine] = deque()
-        self.by_speaker: dict[bytes, list[RawLine]] = {}
+        self.first: list[_Kept] = []
+        # Most groups stay small, so what only large ones need is made when they grow.
+        self.last: deque[_Kept] | None = None
+        self.by_speaker: dict[bytes, list[_Kept]] = {}
+        self.nameless = 0
 
-    def lines(self) -> Iterator[RawLine]:
+    def lines(self) -> Iterator[_Kept]:
         yield from self.first
         for own in self.by_speaker.values():
             yield from own
-        yield from self.last
+        yield from self.last or ()
+
+    def state(self) -> list[Any]:
+        speakers = [[_text(speaker), _plain(own)] for speaker, own in self.by_speaker.items()]
+        return [_plain(self.first), _plain(self.last or ()), speakers, self.nameless]
 
     def copy(self) -> _Alike:
         new = _Alike()
         new.first = self.first.copy()
-        new.last = self.last.copy()
+        new.last = self.last.copy() if self.last is not None else None
         new.by_speaker = {speaker: own.copy() for speaker, own in self.by_speaker.items()}
+        new.nameless = self.nameless
         return new
 
 
@@ -76,32 +90,35 @@ class KeptLines:
         self.repeated = 0
         self.dropped = 0
 
-    def add(self, line: RawLine) -> None:
+    def add(self, number: int, raw: bytes, needles: tuple[int, ...], column: int) -> None:
         """Take the next line."""
-        raw = line.raw
         key = raw[:_KEY_BYTES].translate(None, _DIGITS)
         if b"0x" in raw:
             key = _HEX.sub(b"", raw[:_KEY_BYTES]).translate(None, _DIGITS)
-        groups = self._kinds.get(line.needles)
+        groups = self._kinds.get(needles)
         if groups is None:
-            groups = self._kinds[line.needles] = {}
+            groups = self._kinds[needles] = {}
         alike = groups.get(key)
         if alike is None:
             alike = groups[key] = _Alike()
         self._lines += 1
         self._bytes += len(raw)
         if len(alike.first) < KEPT_ALIKE:
-            alike.first.append(line)
+            alike.first.append((number, column, raw))
         else:
-            alike.last.append(line)
-            if len(alike.last) > KEPT_ALIKE:
-                self._retire(alike, alike.last.popleft())
+            last = alike.last
+            if last is None:
+                last = alike.last = deque()
+            last.append((number, column, raw))
+            if len(last) > KEPT_ALIKE:
+                self._retire(alike, last.popleft())
         if self._lines > self._most_lines or self._bytes > self._most_bytes:
             self._thin()
 
     def lines(self) -> list[RawLine]:
         """What is kept, in order."""
-        return sorted(self._all(), key=lambda line: (line.number, line.column))
+        found = ((line, needles) for needles, groups in self._kinds.items() for alike in groups.values() for line in alike.lines())
+        return [RawLine(number, raw, needles, column) for (number, column, raw), needles in sorted(found, key=_place_of_pair)]
 
     def copy(self) -> KeptLines:
         """An independent copy."""
@@ -114,70 +131,72 @@ class KeptLines:
         """Everything that is kept as values of JSON; `restore` takes it."""
         kinds = []
         for needles, groups in self._kinds.items():
-            alike = [
-                [_text(key), _plain(a.first), _plain(a.last), [[_text(s), _plain(own)] for s, own in a.by_speaker.items()]]
-                for key, a in groups.items()
-            ]  # fmt: skip
-            kinds.append([list(needles), alike])
+            kinds.append([list(needles), [[_text(key), *alike.state()] for key, alike in groups.items()]])
         return {"kinds": kinds, "repeated": self.repeated, "dropped": self.dropped}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
-        for names, groups in state["kinds"]:
-            needles = tuple(names)
-            kind = self._kinds[needles] = {}
-            for key, first, last, speakers in groups:
+        for needles, groups in state["kinds"]:
+            kind = self._kinds[tuple(needles)] = {}
+            for key, first, last, speakers, nameless in groups:
                 alike = kind[_raw(key)] = _Alike()
-                alike.first, alike.last = _lines(first, needles), deque(_lines(last, needles))
-                alike.by_speaker = {_raw(speaker): _lines(own, needles) for speaker, own in speakers}
+                alike.first, alike.last, alike.nameless = _kept(first), deque(_kept(last)), nameless
+                alike.by_speaker = {_raw(speaker): _kept(own) for speaker, own in speakers}
         self.repeated, self.dropped = state["repeated"], state["dropped"]
         self._count()
 
     def _count(self) -> None:
         self._lines = self._bytes = 0
-        for x in self._all():
+        for _, _, raw in self._all():
             self._lines += 1
-            self._bytes += len(x.raw)
+            self._bytes += len(raw)
 
-    def _all(self) -> Iterable[RawLine]:
+    def _all(self) -> Iterable[_Kept]:
         return (line for groups in self._kinds.values() for alike in groups.values() for line in alike.lines())
 
-    def _retire(self, alike: _Alike, line: RawLine) -> None:
+    def _retire(self, alike: _Alike, line: _Kept) -> None:
         """A line is neither among the first nor the last any more: it stays if it is the first or the last of its speaker."""
-        said = _SPEAKER.search(line.raw[:_SPEAKER_BYTES])
-        if said is not None:
-            own = alike.by_speaker.get(said[0])
-            if own is None:
-                if len(alike.by_speaker) < MOST_SPEAKERS:
-                    alike.by_speaker[said[0]] = [line]
-                    return
-            elif len(own) < 2:
-                own.append(line)
-                return
+        if alike.nameless < _MOST_NAMELESS:
+            said = _SPEAKER.search(line[2], 0, _SPEAKER_BYTES)
+            if said is None:
+                alike.nameless += 1
             else:
-                line, own[1] = own[1], line
+                alike.nameless = 0
+                own = alike.by_speaker.get(said[0])
+                if own is None:
+                    if len(alike.by_speaker) < MOST_SPEAKERS:
+                        alike.by_speaker[said[0]] = [line]
+                        return
+                elif len(own) < 2:
+                    own.append(line)
+                    return
+                else:
+                    line, own[1] = own[1], line
         self._lines -= 1
-        self._bytes -= len(line.raw)
+        self._bytes -= len(line[2])
         self.repeated += 1
 
     def _thin(self) -> None:
         """Drop the middle of the largest kind; where all kinds are small, the middle of everything."""
         by_bytes = self._bytes > self._most_bytes
-        kept = {needles: sorted((x for a in groups.values() for x in a.lines()), key=_place) for needles, groups in self._kinds.items()}
-        sizes = {needles: sum(len(x.raw) for x in lines) if by_bytes else len(lines) for needles, lines in kept.items()}
+        sizes: dict[tuple[int, ...], tuple[int, int]] = {}
+        for needles, groups in self._kinds.items():
+            lines = sum(1 for alike in groups.values() for _ in alike.lines())
+            size = sum(len(line[2]) for alike in groups.values() for line in alike.lines()) if by_bytes else lines
+            sizes[needles] = size, lines
         largest = max(sizes, key=lambda needles: (sizes[needles], needles))
-        victims = kept[largest] if len(kept[largest]) >= 64 else sorted(self._all(), key=_place)
-        gone = {id(x) for x in _middle(victims, by_bytes)}
-        for needles in list(self._kinds):
+        kinds = [largest] if sizes[largest][1] >= _FEWEST_OF_A_KIND else list(self._kinds)
+        victims = sorted(line for needles in kinds for alike in self._kinds[needles].values() for line in alike.lines())
+        gone = {id(line) for line in _middle(victims, by_bytes)}
+        for needles in kinds:
             groups = self._kinds[needles]
-            for key in list(groups):
-                alike = groups[key]
-                if not any(id(x) in gone for x in alike.lines()):
-                    continue
-                alike.first = [x for x in alike.first if id(x) not in gone]
-                alike.last = deque(x for x in alike.last if id(x) not in gone)
-                own = {speaker: [x for x in lines if id(x) not in gone] for speaker, lines in alike.by_speaker.items()}
-                alike.by_speaker = {speaker: lines for speaker, lines in own.items() if lines}
+            for key, alike in list(groups.items()):
+                alike.first = [line for line in alike.first if id(line) not in gone]
+                if alike.last is not None:
+                    alike.last = deque(line for line in alike.last if id(line) not in gone)
+                if alike.by_speaker:
+                    own = {speaker: [line for line in lines if id(line) not in gone] for speaker, lines in alike.by_speaker.items()}
+                    alike.by_speaker = {speaker: lines for speaker, lines in own.items() if lines}
                 if not alike.first and not alike.last and not alike.by_speaker:
                     del groups[key]
             if not groups:
@@ -195,21 +214,21 @@ def _raw(text: str) -> bytes:
     return text.encode("latin-1")
 
 
-def _plain(lines: Iterable[RawLine]) -> list[list[Any]]:
-    return [[line.number, _text(line.raw), line.column] for line in lines]
+def _plain(lines: Iterable[_Kept]) -> list[list[Any]]:
+    return [[number, column, _text(raw)] for number, column, raw in lines]
 
 
-def _lines(plain: list[list[Any]], needles: tuple[int, ...]) -> list[RawLine]:
-    return [RawLine(number, _raw(text), needles, column) for number, text, column in plain]
+def _kept(plain: list[list[Any]]) -> list[_Kept]:
+    return [(number, column, _raw(text)) for number, column, text in plain]
 
 
-def _place(line: RawLine) -> tuple[int, int]:
-    return line.number, line.column
+def _place_of_pair(pair: tuple[_Kept, tuple[int, ...]]) -> tuple[int, int]:
+    return pair[0][0], pair[0][1]
 
 
-def _middle(lines: list[RawLine], by_bytes: bool) -> list[RawLine]:
+def _middle(lines: list[_Kept], by_bytes: bool) -> list[_Kept]:
     """The lines between the first and the last quarter, measured in bytes or in lines; at least one."""
-    weights = [len(x.raw) + 1 if by_bytes else 1 for x in lines]
+    weights = [len(line[2]) + 1 if by_bytes else 1 for line in lines]
     quarter = sum(weights) // 4
     first = before = 0
     while first < len(lines) - 1 and before + weights[first] <= quarter:

@@ -6,6 +6,8 @@ so the same bytes give the same lines for any chunks.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +21,9 @@ BLOCK_BYTES = 1 << 20
 KEPT_BYTES = 1 << 14
 _AROUND_BYTES = 1024
 _MOST_EXCERPTS = 24
+DENSE = 8192
+_DENSE_SEEN = 1024
+_Hit = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,49 +179,79 @@ class LineReader:
             self._column = 0
         else:
             # A line longer than a block goes on in the next one.
-            self._column += len(self._buffer[self._buffer.rfind(b"\n", 0, end) + 1 : end].decode("utf-8", "replace"))
+            self._column += _characters(self._buffer[self._buffer.rfind(b"\n", 0, end) + 1 : end])
 
     def _candidates(self, end: int, numbers: LineNumbers) -> None:
-        block, after = self._buffer, self._scanner.after
-        hits = self._scanner.hits(memoryview(block)[:end])
+        block, after, keep = self._buffer, self._scanner.after, self._kept.add
+        every, hits = self._hits(end)
         position, count, at = 0, len(hits), 0
-        while position < count or self._pending:
-            if self._pending:
-                start = at
-            else:
-                start = block.rfind(b"\n", at, hits[position][0]) + 1 or at
+        number, counted, looked_at = self._number, 0, 0
+        pending = self._pending
+        while position < count or pending:
+            start = at if pending else block.rfind(b"\n", at, hits[position][0]) + 1 or at
             if start >= end:
-                return
+                break
+            if start > counted:
+                number += block.count(b"\n", counted, start)
+                counted = start
             stop = block.find(b"\n", start, end)
             stop = end if stop < 0 else stop
             first = position
             while position < count and hits[position][0] <= stop:
                 position += 1
-            number = numbers.at(start)
+            inside = hits[first:position] if every is None else every[bisect_left(every, (start,)) : bisect_left(every, (stop + 1,))]
             column = self._column if start == 0 else 0
             if stop - start > KEPT_BYTES:
-                needles = tuple(self._excerpts(start, stop, hits[first:position], number, column))
+                needles = tuple(self._excerpts(start, stop, inside, number, column))
             else:
                 line = bytes(block[start:stop])
-                needles = self._needles(line, hits, first, position)
-                self._kept.add(RawLine(number, line, needles, column))
-            self._pending = max([self._pending - 1, 0, *(after[i] for i in needles)])
+                needles = self._needles(line, inside)
+                keep(number, line, needles, column)
+            pending = max(pending - 1, 0)
+            if first < position:
+                for i in needles:
+                    if after[i] > pending:
+                        pending = after[i]
+            looked_at += bool(needles)
             at = stop + 1
+        self._pending = pending
+        if every is not None:
+            self._kept.dropped += _lines_with(every, block, end) - looked_at
+        numbers.know(counted, number)
 
     def _note_cut(self, number: int) -> None:
         if self._last_cut != number:
             self._last_cut = number
             self._cut_lines += 1
 
-    def _needles(self, text: bytes, hits: list[tuple[int, int]], first: int, behind: int) -> tuple[int, ...]:
-        if first == behind:
+    def _hits(self, end: int) -> tuple[list[_Hit] | None, list[_Hit]]:
+        """(all hits in the block, where they are more than are looked at; those that are looked at).
+
+        A needle that occurs on a great part of the lines is dense in its block: of the lines that have no other needle only
+        the first and the last ones are looked at.
+        """
+        view = memoryview(self._buffer)[:end]
+        hits = self._scanner.hits(view)
+        if len(hits) <= (DENSE if self._scanner.fast else DENSE // 8):
+            return None, hits
+        every = hits if self._scanner.fast else self._scanner.every_hit(view)
+        counts = Counter(index for _, index in every)
+        dense = {index for index, count in counts.items() if count > DENSE}
+        if not dense:
+            return None, hits
+        places = [place for place, (_, index) in enumerate(every) if index in dense]
+        unseen = set(places[_DENSE_SEEN:-_DENSE_SEEN])
+        return every, [hit for place, hit in enumerate(every) if place not in unseen]
+
+    def _needles(self, text: bytes, hits: list[_Hit]) -> tuple[int, ...]:
+        if not hits:
             return ()
-        if behind - first == 1 and hits[first][1] >= 0:
-            return (hits[first][1],)
-        found = {hits[i][1] for i in range(first, behind)}
+        if len(hits) == 1 and hits[0][1] >= 0:
+            return (hits[0][1],)
+        found = {index for _, index in hits}
         return self._scanner.needles_in(text) if -1 in found else tuple(sorted(found))
 
-    def _excerpts(self, start: int, stop: int, hits: list[tuple[int, int]], number: int, column: int) -> set[int]:
+    def _excerpts(self, start: int, stop: int, hits: list[_Hit], number: int, column: int) -> set[int]:
         """Of a very long line keep its beginning, its end and what surrounds the first and the last needles; gives the needles."""
         self._note_cut(number)
         block = self._buffer
@@ -237,13 +272,33 @@ class LineReader:
         for begin, end in merged:
             while begin > at and block[begin] & 0xC0 == 0x80:
                 begin -= 1
-            column += len(block[at:begin].decode("utf-8", "replace"))
+            column += _characters(block[at:begin])
             at = begin
             text = bytes(block[begin:end])
             inside = self._scanner.needles_in(text)
             seen.update(inside)
-            self._kept.add(RawLine(number, text, inside, column))
+            self._kept.add(number, text, inside, column)
         return seen
+
+
+def _lines_with(hits: list[_Hit], block: bytearray, end: int) -> int:
+    """On how many lines of `block[:end]` the hits are."""
+    lines, stop = 0, -1
+    for behind, _ in hits:
+        if behind > stop:
+            lines += 1
+            stop = block.find(b"\n", behind, end)
+            if stop < 0:
+                break
+    return lines
+
+
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+def _characters(text: bytearray) -> int:
+    """How many characters UTF-8 text has."""
+    return len(text.translate(None, _CONTINUATION))
 
 
 def _whole_characters(text: bytearray, end: int) -> int:

@@ -17,6 +17,7 @@ LONGEST_SAMPLE = 4096
 MOST_SPEAKERS = 1024
 MOST_SEARCHES = 4
 _WINDOW_BYTES = 1 << 13
+_HEAD_BYTES = 1 << 16
 # Whoever prints is told at the start of a line: [default3]:[rank19]: · 12: · [1,12]<stderr>:
 _SPEAKER = re.compile(rb"(?:\[[A-Za-z_]+[ :=]?\d+(?:\|\d+)?\]:? ?| {0,5}\d{1,5}: |\[\d+,\d+\]<std\w+>: ?)+")
 # What progress lines have in common; a line that only looks like one costs nothing but its place.
@@ -33,6 +34,13 @@ class LineNumbers:
         self._block = block
         self._at = [start]
         self._numbers = [first_number]
+
+    def know(self, position: int, number: int) -> None:
+        """Take over what somebody else has counted."""
+        i = bisect_right(self._at, position)
+        if self._at[i - 1] != position:
+            self._at.insert(i, position)
+            self._numbers.insert(i, number)
 
     def at(self, position: int) -> int:
         """The number of the line that `position` stands in."""
@@ -71,7 +79,7 @@ class LineSampler:
 
     def add(self, block: bytearray, start: int, end: int, numbers: LineNumbers) -> None:
         """Take `block[start:end]`: whole lines, or a piece of a very long one."""
-        if len(self._head) < self.most_at_head:
+        if not self._offset:
             self._take_head(block, start, end, numbers)
         self._take_evenly(block, start, end, numbers)
         self._listen(block, start, end, numbers)
@@ -126,8 +134,8 @@ class LineSampler:
         }
 
     def _take_head(self, block: bytearray, start: int, end: int, numbers: LineNumbers) -> None:
-        number = numbers.at(start)
-        while start < end and len(self._head) < self.most_at_head:
+        number, limit = numbers.at(start), min(end, start + _HEAD_BYTES)
+        while start < limit and len(self._head) < self.most_at_head:
             stop = block.find(b"\n", start, end)
             stop = end if stop < 0 else stop
             if stop > start:

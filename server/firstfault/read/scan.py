@@ -52,6 +52,18 @@ class Scanner:
             return _scan(self._database, block)
         return [(m.end(), -1) for m in self._fallback.finditer(block)] if self._fallback is not None else []
 
+    def every_hit(self, block: bytes | memoryview) -> list[tuple[int, int]]:
+        """(offset behind the needle, needle index) of every occurrence of every needle, in order, also without hyperscan."""
+        if self._database is not None:
+            return _scan(self._database, block)
+        text, found = bytes(block), []
+        for index, needle in enumerate(self._bytes):
+            at = text.find(needle)
+            while at >= 0:
+                found.append((at + len(needle), index))
+                at = text.find(needle, at + 1)
+        return sorted(found)
+
     def needles_in(self, line: bytes) -> tuple[int, ...]:
         """The indices of all needles in a line."""
         return tuple(i for i, n in enumerate(self._bytes) if n in line)

@@ -64,7 +64,7 @@ def test_millions_of_alike_lines_cost_a_count_not_a_list():
         line_reader.feed(chunk)
     found = line_reader.finish()
     assert len(found.candidates) <= 2 * KEPT_ALIKE
-    assert found.repeated + len(found.candidates) == 200_000
+    assert found.repeated + found.dropped + len(found.candidates) == 200_000
     assert found.candidates[0].number == 1
     assert found.candidates[-1].number == 200_000
 
@@ -204,3 +204,14 @@ def test_the_budget_of_many_inputs_is_shared():
     assert many.samples + many.end_samples < 100
     assert many.bytes * 1024 <= 1 << 27
     assert one == reader.Budget()
+
+
+@given(st.lists(st.text("abc-é ", min_size=1, max_size=6), min_size=1, max_size=12, unique=True), st.text("abc-é ", max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_the_slower_scanner_finds_every_needle(needles, text):
+    scanner = Scanner(dict.fromkeys(needles, 0), use_hyperscan=False)
+    line = text.encode()
+    assert scanner.needles_in(line) == tuple(i for i, n in enumerate(scanner.needles) if n.encode() in line)
+    assert bool(scanner.hits(line)) == any(n in text for n in needles)
+    fast = Scanner(dict.fromkeys(needles, 0))
+    assert scanner.every_hit(line) == fast.every_hit(line)

@@ -29,9 +29,12 @@ _FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<fu
 _QUOTED_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
+# Scheduler hit an exception: Traceback (most recent call last):
+_HEADED = re.compile(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
 _RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:[\w]+\.)*[A-Z]\w*(?::|\Z| *:)")
+_BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
     r"if |elif |for |while |with |try:|except |import |from \w+ import)"
@@ -69,6 +72,8 @@ class Structure:
     quoted_pid: dict[int, int] = field(default_factory=dict)
     spawn_index: dict[int, int] = field(default_factory=dict)
     ignored: set[int] = field(default_factory=set)
+    headed: dict[int, Line] = field(default_factory=dict)
+    """Lines of a traceback that only its first line signs, behind a message of its own: that first line."""
     chain_at: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
@@ -98,11 +103,20 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     out = Structure()
     streams: dict[tuple[object, ...], _Stream] = {}
     chains = 0
+    head: Line | None = None
+    last_headed = 0
     for line in lines:
         text = line.text
         o = line.origin
+        if head is not None and (o or line.number - last_headed > _BLOCK_LINES):
+            head = None
+        if head is not None:
+            o, last_headed = head.origin, line.number
+            out.headed[line.number] = head
+        elif o and _HEADED.search(text):
+            head, last_headed = line, line.number
         stream = streams.setdefault((o.rank, o.local_rank, o.task, o.pid, o.label), _Stream())
-        if line.number - stream.last_number > 40:
+        if line.number - stream.last_number > _BLOCK_LINES:
             stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
             stream.rank = stream.pid = stream.spawn = None
             stream.ignored = False
@@ -148,9 +162,10 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                     out.ignored.add(line.number)
                 stream.frames, stream.in_frame, stream.linked = [], False, False
                 stream.ignored = False
+                last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once
             else:
                 stream.in_frame = False
-        if _CODE_START.match(text) and not o and "Traceback" not in text and _is_statement(text):
+        if _CODE_START.match(text) and not line.origin and "Traceback" not in text and _is_statement(text):
             out.code.add(key_of(line))
         for value, table in ((stream.rank, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:

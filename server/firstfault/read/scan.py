@@ -23,6 +23,9 @@ except ImportError:  # no wheel for this platform or Python
     pass
 
 
+_HEAD = 3
+
+
 class Scanner:
     """Reports where needles occur in a block of bytes.
 
@@ -36,7 +39,9 @@ class Scanner:
         self._database: Any = _database(self._bytes) if use_hyperscan and _hyperscan and self._bytes else None
         self._fallback: re.Pattern[bytes] | None = None
         if self._database is None and self._bytes:
-            self._fallback = re.compile(b"|".join(re.escape(n) for n in sorted(self._bytes, key=lambda n: (-len(n), n))))
+            self._fallback = re.compile(_any_of(self._bytes))
+        self._by_head: dict[bytes, list[tuple[int, bytes]]] = {}
+        self._short: list[tuple[int, bytes]] = []
 
     @property
     def fast(self) -> bool:
@@ -66,7 +71,17 @@ class Scanner:
 
     def needles_in(self, line: bytes) -> tuple[int, ...]:
         """The indices of all needles in a line."""
-        return tuple(i for i, n in enumerate(self._bytes) if n in line)
+        if not self._by_head and not self._short:
+            for index, needle in enumerate(self._bytes):
+                if len(needle) < _HEAD:
+                    self._short.append((index, needle))
+                else:
+                    self._by_head.setdefault(needle[:_HEAD], []).append((index, needle))
+        by_head = self._by_head
+        heads = {line[i : i + _HEAD] for i in range(len(line) - _HEAD + 1)}
+        found = [i for head in heads & by_head.keys() for i, n in by_head[head] if n in line]
+        found += [i for i, n in self._short if n in line]
+        return tuple(sorted(found))
 
 
 class Literals:
@@ -87,6 +102,34 @@ class Literals:
                 found.append((at + len(literal), index))
                 at = block.find(literal, at + len(literal), end)
         return sorted(found)
+
+
+def _any_of(needles: tuple[bytes, ...]) -> bytes:
+    """An expression that finds where any needle begins to be there; what they begin with in common is tried once."""
+    root: _Node = {}
+    for needle in needles:
+        node = root
+        for byte in needle:
+            node = node.setdefault(byte, {})
+        node[_END] = {}
+    return _expression(root)
+
+
+_END = -1
+_Node = dict[int, Any]
+
+
+def _expression(node: _Node) -> bytes:
+    if _END in node:
+        return b""
+    by_rest: dict[bytes, list[int]] = {}
+    for byte, below in node.items():
+        by_rest.setdefault(_expression(below), []).append(byte)
+    parts = []
+    for rest, first in by_rest.items():
+        codes = b"".join(b"\\x%02x" % byte for byte in sorted(first))
+        parts.append((b"[" + codes + b"]" if len(first) > 1 else codes) + rest)
+    return parts[0] if len(parts) == 1 else b"(?:" + b"|".join(parts) + b")"
 
 
 def _scan(database: Any, block: bytes | memoryview) -> list[tuple[int, int]]:

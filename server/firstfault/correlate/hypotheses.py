@@ -21,6 +21,9 @@ from .reading import Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
+# Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
+LINES_TO_THE_REPORT = 4
+_DEVICE_REPORT = re.compile(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
 
@@ -95,6 +98,8 @@ class Facts:
         named = self.ranks.of_finding(finding)
         if named is None:
             named = self._entry_rank(finding.line)
+        if named is None and (head := structure.headed.get(number)) is not None and (rank := self.ranks.of_line(head)) is not None:
+            return (rank,)
         return named
 
     def says_whose(self, finding: Finding) -> bool:
@@ -267,7 +272,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     } - {None}  # fmt: skip
     for f in findings:
         page = facts.library.page(f.failure)
-        if page.tells == ANY_EXCEPTION and (facts.chain_of(f) in known or _is_remnant(f, findings)):
+        if page.tells == ANY_EXCEPTION and (facts.chain_of(f) in known or _is_remnant(f, findings) or _device_reports_behind(f, findings)):
             continue
         detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
@@ -288,6 +293,17 @@ def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:
     name = _exception_class(f)
     return not f.captures.get("message") and any(
         o is not f and o.line.file == f.line.file and 0 < abs(o.line.number - f.line.number) <= 2 and name + name in o.line.text
+        for o in findings
+    )
+
+
+def _device_reports_behind(f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether the exception only hands on what the device's runtime reports, with a code of its own, in the lines behind it."""
+    return any(
+        o.failure != f.failure
+        and o.line.file == f.line.file
+        and 0 < o.line.number - f.line.number <= LINES_TO_THE_REPORT
+        and _DEVICE_REPORT.search(o.line.text)
         for o in findings
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..knowledge.page import fill, fill_command
 from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initiating, Line, MissingFact, Role, Verdict
+from ..read.blocks import key_of
 from ..read.clock import write_time
 from .blame import Choice
 from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis, strongest
@@ -149,7 +150,10 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
     else:
         for f in _best_lines(facts, choice):
             ranks = facts.ranks_of(f)
-            add(f.line, f.start, f.end, "initiating", f"{who(ranks).lower()}: {root.page.title}" if ranks else root.page.title)
+            says = f"{who(ranks).lower()}: {root.page.title}" if ranks else root.page.title
+            add(f.line, f.start, f.end, "initiating", says)
+            if (last := _end_of_traceback(facts, f)) is not None:
+                add(last, 0, len(last.text), "initiating", says)
     told: set[int] = set()
     for e in facts.own_failures():
         if choice.ranks and e.rank in choice.ranks and e.rank not in told and len(out) < 6:
@@ -217,6 +221,15 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
             picked += [f for f in findings[1:] if f.line.text[f.start : f.end] == words and f.strength == findings[0].strength][:1]
     picked.sort(key=lambda f: (order[f.strength], f.line.time_s if f.line.time_s is not None else 0, f.line.file, f.line.number))
     return picked[:MOST_EVIDENCE]
+
+
+def _end_of_traceback(facts: Facts, f: Finding) -> Line | None:
+    """The exception that ends the traceback of which a finding is a frame."""
+    structure = facts.structures[f.line.file]
+    chain = structure.chain_at.get(key_of(f.line))
+    if chain is None or key_of(f.line) in structure.raised:
+        return None
+    return next((r.line for r in structure.raised.values() if r.chain == chain and r.line.number > f.line.number), None)
 
 
 def _chain_position(facts: Facts, f: Finding) -> int:

@@ -101,3 +101,36 @@ def test_an_entry_of_the_summary_on_one_line_gives_rank_host_and_exit():
     )
     incident = check(log, "process-killed", [9])
     assert incident.initiating.hosts == ("gpu-02",)
+
+
+def test_an_exception_hands_on_what_the_device_reports_behind_it():
+    log = join(
+        "Traceback (most recent call last):",
+        '  File "serve.py", line 404, in step',
+        "    dist.broadcast_object_list(inputs)",
+        "RuntimeError: ACL stream synchronize failed.",
+        "EI9999: Inner Error!",
+        "EI9999: 2026-11-02-10:42:00.358.410  The error from device(chipId:3, dieId:0), serial number is 9, "
+        "hccl fftsplus task timeout occurred during task execution, stream_id:5, sq_id:5, task_id:38827",
+    )
+    check(log, "collective-timeout", verdict="undetermined", evidence="hccl fftsplus task timeout")
+
+
+def test_an_exception_without_a_report_behind_it_stands_for_itself():
+    log = join(
+        "Traceback (most recent call last):",
+        '  File "serve.py", line 404, in step',
+        "    dist.broadcast_object_list(inputs)",
+        "RuntimeError: ACL stream synchronize failed.",
+        "        Rectify the fault based on the error information in the ascend log.",
+    )
+    check(log, "python-exception")
+
+
+def test_the_proxy_that_passes_a_lost_peer_on_is_no_internal_error():
+    log = join(
+        "gpu-07:4410:4702 [1] misc/socket.cc:518 NCCL WARN Net : Call to recv from 10.0.0.9<58355> failed : Broken pipe",
+        "gpu-07:4410:4702 [1] NCCL INFO misc/socket.cc:535 -> 6",
+        "gpu-07:4410:4702 [1] proxy.cc:1119 NCCL WARN [Proxy Service 9] Failed to execute operation Connect from rank 9, retcode 6",
+    )
+    check(log, "nccl-remote-error", verdict="undetermined", evidence="Broken pipe")

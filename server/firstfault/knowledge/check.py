@@ -157,7 +157,9 @@ def _examples(library: Library, page: Page) -> Iterator[Problem]:
                     page.id, page.path, example.line, f"capture {key} is {got!r}", f"the example says {value!r}", "correct one of the two"
                 )
     for trap in page.silent:
-        hits = [f for f in match_example(library, trap.lines) if f.failure == page.id]
+        # A line that only adds to what is known accuses nobody.
+        found = [f for f in match_example(library, trap.lines) if f.failure == page.id]
+        hits = [f for f in found if f.strength != "context" or page.role is Role.CONTEXT]
         if hits:
             yield Problem(
                 page.id, page.path, trap.line, f"the near miss {trap.trap!r} fires", f"on {hits[0].line.text[:120]!r}",

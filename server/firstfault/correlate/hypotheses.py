@@ -272,7 +272,9 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     } - {None}  # fmt: skip
     for f in findings:
         page = facts.library.page(f.failure)
-        if page.tells == ANY_EXCEPTION and (facts.chain_of(f) in known or _is_remnant(f, findings) or _device_reports_behind(f, findings)):
+        if page.tells == ANY_EXCEPTION and (
+            facts.chain_of(f) in known or _is_remnant(f, findings) or _device_reports_behind(f, findings) or _announces_a_process(facts, f)
+        ):
             continue
         detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
@@ -306,6 +308,12 @@ def _device_reports_behind(f: Finding, findings: Sequence[Finding]) -> bool:
         and _DEVICE_REPORT.search(o.line.text)
         for o in findings
     )
+
+
+def _announces_a_process(facts: Facts, f: Finding) -> bool:
+    """Whether the exception has no words of its own and only announces that of a spawned process, which stands below it."""
+    spawned = facts.structures[f.line.file].spawn_index
+    return not f.captures.get("message") and any(f.line.number + n in spawned for n in range(1, LINES_TO_THE_REPORT + 1))
 
 
 def _exception_class(f: Finding) -> str:

@@ -1,6 +1,6 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, PALS and shells.
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, PALS, TGI and shells.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ NEEDLES = {
     "died from signal": 0,
     "exited with code": 0,
     "exited with exit code": 0,
+    "text_generation_launcher: Shard ": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -59,6 +60,8 @@ _SRUN = re.compile(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
 # mpirun noticed that process rank 7 with PID 0 on node gpu-04 exited on signal 9 (Killed).
 # PRRTE breaks the line before `signal`.
 _NOTICED = re.compile(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
+# ERROR text_generation_launcher: Shard 1 failed to start
+_SHARD = re.compile(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
 _DEEPSPEED = re.compile(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
@@ -153,6 +156,8 @@ def read_launchers(reading: Reading) -> Launchers:
             elif noticed is not None and noticed.code is None and line.number == noticed.line.number + 1:
                 if m := _ON_SIGNAL.match(text):
                     noticed.code = -int(m[1])
+            elif m := _SHARD.search(text):
+                facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

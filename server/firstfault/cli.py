@@ -84,6 +84,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", parents=[own], help="run all pages against all their examples")
     check.add_argument("id", nargs="?", metavar="ID")
+    check.add_argument("--index", metavar="README", help="write the index of the encyclopedia and the list of failures in a README")
     check.set_defaults(run=_check)
 
     fix = commands.add_parser("fix", help="set an environment variable, flag or timeout in a launch file")
@@ -235,9 +236,30 @@ def _check(args: argparse.Namespace) -> int:
         problems += check_pages(library, args.id)
     for problem in problems:
         print(problem)
+    if args.index and not problems:
+        _write_index(Path(args.index))
     pages = [p for p in library.pages.values() if args.id in (None, p.id)]
     print(f"{len(problems)} problems, {sum(len(p.fires) + len(p.silent) for p in pages)} examples, {len(pages)} pages")
     return 1 if problems else 0
+
+
+def _write_index(readme: Path) -> None:
+    from .knowledge.index import BEGIN, END, failures_block, index_page, with_block
+    from .knowledge.library import ENCYCLOPEDIA, load_library
+
+    library = load_library()
+    try:
+        before = readme.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {readme}", reason=str(error), where=str(readme), help="name the README of a checkout") from error
+    folder = Path(os.path.relpath(ENCYCLOPEDIA, readme.resolve().parent)).as_posix()
+    after = with_block(before, failures_block(library, folder))
+    if after is None:
+        help_text = f"add the lines {BEGIN} and {END}"
+        raise InputError(f"{readme} has no place for the list", reason="its two marks are missing", where=str(readme), help=help_text)
+    for path, text in ((readme, after), (ENCYCLOPEDIA / "README.md", index_page(library))):
+        path.write_text(text, encoding="utf-8", newline="\n")
+        print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
-// npm run bench: the speed measurements of tests/bench. Arguments go to them.
-import { existsSync } from "node:fs";
+// npm run bench: FirstFault beside ripgrep on generated logs. Arguments go to tests/bench/run.py: npm run bench -- --size 256
 import path from "node:path";
 
-import { ROOT, run, TaskError } from "../process.mjs";
+import { ROOT, run } from "../process.mjs";
 import { preparePython } from "../python.mjs";
 
 export default function bench(args) {
-  const python = preparePython(["server", "dev"]);
-  if (!existsSync(path.join(ROOT, "tests", "bench", "__main__.py"))) throw new TaskError("there is no tests/bench/__main__.py in this checkout");
-  run(python, ["-m", "tests.bench", ...args], { label: "the measurements", env: { PYTHONPATH: path.join(ROOT, "server") } });
+  return run(preparePython(), [path.join(ROOT, "tests", "bench", "run.py"), ...args], { label: "the benchmark" });
 }

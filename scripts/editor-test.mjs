@@ -1,5 +1,5 @@
-// Prepares and runs the test in a real VS Code. Knows the parts it needs, not what the test asserts.
-import { existsSync, rmSync } from "node:fs";
+// Prepares and runs the tests in a real VS Code. Knows the parts they need, not what they assert.
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { installCodeServer } from "./code-server.mjs";
@@ -14,12 +14,18 @@ export function editorTestObstacle() {
   return undefined;
 }
 
-/** Runs the test with a packaged VSIX. `python` has pip; a bare environment is made from it for the server. */
-export function runEditorTest(python, vsix) {
+/**
+ * Runs the tests with a packaged VSIX, one editor after the other, or only those of which one of `names` is a part of the file name.
+ * `python` has pip; a bare environment is made from it for the server.
+ */
+export function runEditorTest(python, vsix, names = []) {
   const editor = installCodeServer(python);
-  rmSync(path.join(ROOT, "tests", "extension", "screenshots"), { recursive: true, force: true });
-  run(process.execPath, ["--test", "--test-reporter=spec", path.join("tests", "extension", "editor.test.mjs")], {
-    label: "the editor test",
+  const folder = path.join("tests", "extension");
+  const files = readdirSync(path.join(ROOT, folder)).filter((file) => /^editor.*\.test\.mjs$/.test(file));
+  const chosen = files.filter((file) => names.length === 0 || names.some((name) => file.includes(name))).map((file) => path.join(folder, file));
+  if (names.length === 0) rmSync(path.join(ROOT, folder, "screenshots"), { recursive: true, force: true });
+  run(process.execPath, ["--test", "--test-concurrency=1", "--test-reporter=spec", ...chosen], {
+    label: "the editor tests",
     env: {
       FIRSTFAULT_EDITOR: JSON.stringify(editor),
       FIRSTFAULT_CHROMIUM: browser(),

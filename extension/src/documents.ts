@@ -10,13 +10,29 @@ export const LOGS: vscode.DocumentFilter[] = [
   { scheme: "file", pattern: "**/rank*.txt" },
 ];
 
-/** What the server is told of: logs, and the scripts that a quick fix may edit. */
-export const SELECTOR: DocumentSelector = [
-  ...LOGS.map((log) => ({ ...log, language: log.language ?? "*" })),
-  { scheme: "file", language: "shellscript" },
-  { scheme: "file", language: "python" },
-  { scheme: "file", language: "yaml" },
-] as DocumentSelector;
+/** Files that start jobs, which a quick fix may edit: what is open and unsaved of them must be known. */
+const LAUNCH_FILES: vscode.DocumentFilter[] = [
+  ...["shellscript", "python", "yaml", "dockercompose", "dockerfile", "makefile", "dotenv"].map((language) => ({ scheme: "file", language })),
+  { scheme: "file", pattern: "**/{Dockerfile,Dockerfile.*,Makefile,.env,.env.*,.deepspeed_env}" },
+  { scheme: "file", pattern: "**/*.{sbatch,slurm,sub,pbs,env}" },
+  { scheme: "file", pattern: "**/.vscode/{launch,tasks}.json" },
+];
+
+/** What the server is told of. */
+export const SELECTOR: DocumentSelector = [...LOGS, ...LAUNCH_FILES].map((filter) => ({ ...filter, language: filter.language ?? "*" })) as DocumentSelector;
+
+/** The scheme of excerpts of files too large for an editor; the server knows the files themselves. */
+export const EXCERPT_SCHEME = "firstfault-excerpt";
+
+/** A text or a path as the server takes it. */
+export type Content = { path: string } | { text: string; title: string };
+
+/** What a report is about. `document` is where its lines stand when it was made of a text. */
+export interface Subject {
+  content: Content;
+  name: string;
+  document?: vscode.Uri;
+}
 
 /** Documents above this many characters are not sent to the server. */
 export function maxSyncBytes(): number {
@@ -25,7 +41,18 @@ export function maxSyncBytes(): number {
 
 /** Whether the problems, hovers and fixes of this document are wanted. */
 export function isEnabled(uri: vscode.Uri): boolean {
-  return vscode.workspace.getConfiguration("firstfault", uri).get<boolean>("enabled", true);
+  return uri.scheme !== EXCERPT_SCHEME && vscode.workspace.getConfiguration("firstfault", uri).get<boolean>("enabled", true);
+}
+
+/** Whether problems are wanted in this document: always in a log, in a launch file when hints are. */
+export function wantsProblems(document: vscode.TextDocument): boolean {
+  if (!isEnabled(document.uri)) return false;
+  return isLog(document) || vscode.workspace.getConfiguration("firstfault", document.uri).get<boolean>("launchFileHints", true);
+}
+
+/** Whether a document is taken for a log. */
+export function isLog(document: vscode.TextDocument): boolean {
+  return vscode.languages.match(LOGS, document) > 0;
 }
 
 /** The length in characters, without making one string of the document. */
@@ -33,10 +60,26 @@ export function length(document: vscode.TextDocument): number {
   return document.offsetAt(document.lineAt(document.lineCount - 1).range.end);
 }
 
-/** What to send to the server for a document: its path where the disk holds the same text, else the text. */
-export function contentOf(document: vscode.TextDocument): { path: string } | { text: string; title: string } {
-  if (document.uri.scheme === "file" && !document.isDirty) return { path: document.uri.fsPath };
-  return { text: document.getText(), title: nameOf(document.uri) };
+/** A whole document: by its path where the disk holds the same text, else as text. */
+export function subjectOf(document: vscode.TextDocument): Subject {
+  const name = nameOf(document.uri);
+  if (document.uri.scheme === "file" && !document.isDirty) return { content: { path: document.uri.fsPath }, name };
+  return { content: { text: document.getText(), title: name }, name, document: document.uri };
+}
+
+/** A resource: the text of an unsaved document, the path of a file, else the bytes that a file system provider gives. */
+export async function subjectAt(uri: vscode.Uri): Promise<Subject> {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  if (open !== undefined) return subjectOf(open);
+  const name = nameOf(uri);
+  if (uri.scheme === "file") return { content: { path: uri.fsPath }, name };
+  if (uri.scheme === "untitled") return subjectOf(await vscode.workspace.openTextDocument(uri));
+  return { content: { text: new TextDecoder().decode(await vscode.workspace.fs.readFile(uri)), title: name }, name, document: uri };
+}
+
+/** A text without a document. */
+export function subjectOfText(text: string, title: string): Subject {
+  return { content: { text, title }, name: title };
 }
 
 /** The last part of a path, as a person would call the document. */

@@ -2,7 +2,8 @@
 import * as vscode from "vscode";
 import type { LanguageClient, Middleware } from "vscode-languageclient/node";
 
-import { isEnabled, length, LOGS, maxSyncBytes } from "./documents";
+import { isEnabled, isLog, length, maxSyncBytes } from "./documents";
+import { isWanted } from "./features";
 import { DiagnoseRequest } from "./protocol";
 
 const QUIET_AFTER_CHANGE_MS = 2_000;
@@ -38,7 +39,8 @@ export class LargeLogs {
       },
       sendRequest: (type, params, token, next) => {
         const uri = documentOf(params);
-        return uri === undefined || isEnabled(uri) ? next(type, params, token) : Promise.resolve(null as never);
+        const method = typeof type === "string" ? type : type.method;
+        return uri === undefined || (isEnabled(uri) && isWanted(method, uri)) ? next(type, params, token) : Promise.resolve(null as never);
       },
     };
   }
@@ -50,7 +52,7 @@ export class LargeLogs {
   /** Asks the server to read a file that is not sent to it; the problems come back as published diagnostics. */
   private diagnose(document: vscode.TextDocument, delay_ms: number): void {
     const { uri } = document;
-    if (uri.scheme !== "file" || !isEnabled(uri) || vscode.languages.match(LOGS, document) === 0) return;
+    if (uri.scheme !== "file" || !isEnabled(uri) || !isLog(document)) return;
     clearTimeout(this.timers.get(uri.toString()));
     const timer = setTimeout(() => {
       this.timers.delete(uri.toString());

@@ -7,8 +7,9 @@ export async function goToFirstFault(uri: string, position: { line: number; char
   await vscode.window.showTextDocument(vscode.Uri.parse(uri, true), { selection: new vscode.Range(at, at), preserveFocus: false });
 }
 
-/** Puts a line for a launch script on the clipboard, and says so. */
+/** Puts a text, such as a line for a launch script, on the clipboard, and says so. */
 export async function copyText(text: string): Promise<void> {
   await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage(vscode.l10n.t("Copied: {0}", text), 5_000);
+  const line = text.trim().split("\n", 1)[0] ?? "";
+  vscode.window.setStatusBarMessage(vscode.l10n.t("Copied: {0}", line.length > 60 ? `${line.slice(0, 60)}…` : line), 5_000);
 }

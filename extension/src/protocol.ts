@@ -1,5 +1,5 @@
 // The messages of the FirstFault server beyond the Language Server Protocol. Types and names only.
-import { NotificationType } from "vscode-languageclient/node";
+import { NotificationType, type Range, type WorkspaceEdit } from "vscode-languageclient/node";
 
 /** What the client tells the server when it starts. */
 export interface InitializationOptions {
@@ -25,6 +25,30 @@ export interface DiagnoseResult {
   incidents: number;
 }
 
+export interface ViewResult {
+  /** A whole document for a webview; it allows nothing but what bears the nonce. */
+  html: string;
+  title: string;
+  incidents: number;
+}
+
+/** Where a line of a report stands in the editor. */
+export interface Place {
+  uri: string;
+  range: Range;
+}
+
+/** What a setting would change in the launch files of the workspace. Without an edit, `reason` says why there is none. */
+export interface FixResult {
+  edit: WorkspaceEdit | null;
+  title: string;
+  path: string | null;
+  choices: { path: string; title: string }[];
+  reason: string;
+  /** The setting as a line that a person can put in by hand. */
+  line: string;
+}
+
 export interface ExplainResult {
   id: string;
   title: string;
@@ -39,10 +63,27 @@ export interface Failure {
   tags: string[];
 }
 
+/** Lines of a file, the first of which is 1-based line `first`. */
+export interface ExcerptResult {
+  first: number;
+  lines: string[];
+}
+
 export interface StatusParams {
   state: "busy" | "idle";
   message: string;
   uri?: string;
+}
+
+/** What became of a file that is watched. `commands` inspect a job that stands still. */
+export interface WatchedParams {
+  path: string;
+  uri: string;
+  state: "reading" | "waiting" | "stalled";
+  message: string;
+  incidents: number;
+  summary: string;
+  commands: { title: string; command: string }[];
 }
 
 /** A request by its method, with the types of what goes out and what comes back. */
@@ -53,6 +94,12 @@ export interface Request<P, R> {
 }
 
 export const DiagnoseRequest: Request<DiagnoseParams, DiagnoseResult> = { method: "firstfault/diagnose" };
+export const ViewRequest: Request<DiagnoseParams & { nonce: string; cspSource: string }, ViewResult> = { method: "firstfault/view" };
+export const LocateRequest: Request<DiagnoseParams & { file: string; line: number }, Place> = { method: "firstfault/locate" };
+export const ApplyFixRequest: Request<DiagnoseParams & { setting: unknown; launchFile?: string }, FixResult> = { method: "firstfault/applyFix" };
+export const ExcerptRequest: Request<{ path: string; line: number; context: number }, ExcerptResult> = { method: "firstfault/excerpt" };
+export const WatchRequest: Request<{ path: string; on: boolean }, { watching: string[] }> = { method: "firstfault/watch" };
 export const ExplainRequest: Request<{ id: string }, ExplainResult> = { method: "firstfault/explain" };
 export const FailuresRequest: Request<Record<string, never>, { failures: Failure[] }> = { method: "firstfault/failures" };
 export const StatusNotification = new NotificationType<StatusParams>("firstfault/status");
+export const WatchedNotification = new NotificationType<WatchedParams>("firstfault/watched");

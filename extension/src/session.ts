@@ -12,12 +12,22 @@ import {
   type FeatureState,
   type LanguageClientOptions,
   type StaticFeature,
+  type WorkspaceEdit,
 } from "vscode-languageclient/node";
 
-import { isEnabled, maxSyncBytes, SELECTOR } from "./documents";
+import { maxSyncBytes, SELECTOR, wantsProblems } from "./documents";
 import { findInterpreter, NoInterpreter, type Interpreter } from "./interpreter";
 import { LargeLogs } from "./large-logs";
-import { DiagnoseRequest, StatusNotification, type DiagnoseParams, type DiagnoseResult, type InitializationOptions, type Request } from "./protocol";
+import {
+  DiagnoseRequest,
+  StatusNotification,
+  WatchedNotification,
+  type DiagnoseParams,
+  type DiagnoseResult,
+  type InitializationOptions,
+  type Request,
+  type WatchedParams,
+} from "./protocol";
 import type { Status } from "./status";
 
 const CRASHES_BEFORE_GIVING_UP = 4;
@@ -26,8 +36,21 @@ const CRASH_WINDOW_MS = 3 * 60_000;
 /** The server does not run; the reason was already shown. */
 export class NotRunning extends Error {}
 
+/** Takes the problems that the server published for a file, and passes them on. */
+type Presenter = (uri: vscode.Uri, diagnostics: vscode.Diagnostic[], next: (uri: vscode.Uri, diagnostics: vscode.Diagnostic[]) => void) => void;
+
 /** A language client that can be restarted while requests wait for it. */
 export class Session implements vscode.Disposable {
+  private readonly starts = new vscode.EventEmitter<void>();
+  private readonly watched = new vscode.EventEmitter<WatchedParams>();
+  /** Fires whenever a server runs that knows nothing yet. */
+  readonly onDidStart = this.starts.event;
+  /** Fires when something became of a file that is watched. */
+  readonly onWatched = this.watched.event;
+  /** Where problems of files that are not open are shown. */
+  present: Presenter = (uri, diagnostics, next) => {
+    next(uri, diagnostics);
+  };
   private client: LanguageClient | undefined;
   private queue: Promise<void> = Promise.resolve();
   private readonly crashes: number[] = [];
@@ -78,6 +101,12 @@ export class Session implements vscode.Disposable {
     }
   }
 
+  /** An edit of the protocol as one of the editor. Throws as `request` does. */
+  async workspaceEdit(edit: WorkspaceEdit): Promise<vscode.WorkspaceEdit> {
+    const client = await this.running();
+    return client.protocol2CodeConverter.asWorkspaceEdit(edit);
+  }
+
   private async running(): Promise<LanguageClient> {
     await this.start({ loud: true });
     if (this.client === undefined) throw new NotRunning(this.failure);
@@ -85,6 +114,8 @@ export class Session implements vscode.Disposable {
   }
 
   dispose(): Promise<void> {
+    this.starts.dispose();
+    this.watched.dispose();
     return this.enqueue(() => this.shutdown());
   }
 
@@ -119,6 +150,7 @@ export class Session implements vscode.Disposable {
     }
     this.client = client;
     this.status.running(python);
+    this.starts.fire();
   }
 
   private createClient(interpreter: Interpreter): LanguageClient {
@@ -137,8 +169,13 @@ export class Session implements vscode.Disposable {
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
-      diagnosticPullOptions: { onChange: true, onSave: false, onTabs: false, filter: (document) => !isEnabled(document.uri) },
-      middleware: large.middleware(),
+      diagnosticPullOptions: { onChange: true, onSave: false, onTabs: false, filter: (document) => !wantsProblems(document) },
+      middleware: {
+        ...large.middleware(),
+        handleDiagnostics: (uri, diagnostics, next) => {
+          this.present(uri, diagnostics, next);
+        },
+      },
     };
     const client = new QuietClient(
       "firstfault",
@@ -156,6 +193,9 @@ export class Session implements vscode.Disposable {
     client.registerFeature(new UnconfirmedEdits());
     client.onNotification(StatusNotification, (status) => {
       this.status.update(status);
+    });
+    client.onNotification(WatchedNotification, (watched) => {
+      this.watched.fire(watched);
     });
     return client;
   }

@@ -32,6 +32,20 @@ test("menus and keys name commands that exist", () => {
   for (const command of used) assert.ok(commands.has(command), command);
 });
 
+test("the tool for agents is the one that is registered, and says how to be used", () => {
+  const [tool, ...others] = manifest.contributes.languageModelTools;
+  assert.deepEqual(others, []);
+  assert.ok(source.includes(`"${tool.name}"`));
+  assert.deepEqual(Object.keys(tool.inputSchema.properties).sort(), ["path", "text"]);
+  assert.match(tool.modelDescription, /certain, probable or undetermined/);
+});
+
+test("every sample that the walkthrough names is shipped and can be opened", () => {
+  const named = [...JSON.stringify(texts).matchAll(/openSample\?%5B%22([\w.-]+)%22%5D/g)].map(([, name]) => name);
+  assert.equal(named.length, 3);
+  for (const name of named) assert.ok(existsSync(path.join(ROOT, "samples", name)) && source.includes(`"${name}"`), name);
+});
+
 test("every setting has a description with Markdown, and the client reads it or the protocol library does", () => {
   for (const [name, setting] of Object.entries(manifest.contributes.configuration.properties)) {
     assert.match(setting.markdownDescription, /^%[\w.]+%$/, name);
@@ -76,12 +90,14 @@ test("a VSIX carries exactly what it needs", () => {
     /^samples\/([\w-]+\.log|train\.sh)$/,
     /^server\/main\.py$/,
     /^server\/firstfault\/([\w-]+\/)*[\w-]+\.(py|md|toml|json|typed)$/,
+    /^server\/firstfault\/render\/assets\/[\w-]+\.(css|js)$/,
     /^server\/bundled\/(attr|attrs|cattr|cattrs|exceptiongroup|hyperscan|lsprotocol|markdown_it|mdurl|pygls|regex|ruamel|tomli)\/([\w-]+\/)*[\w.-]+\.(py|so|pyd|typed|toml|json|txt|md|html|LICENSE)$/,
     /^server\/bundled\/typing_extensions\.py$/,
     /^server\/bundled\/[\w.]+-[\d.]+\.dist-info\/(METADATA|licenses\/[\w.-]+|LICENSE[\w.]*)$/,
   ];
   const strangers = listed.filter((file) => !expected.some((pattern) => pattern.test(file)));
   assert.deepEqual(strangers, []);
+  for (const asset of readdirSync(path.join(ROOT, "server", "firstfault", "render", "assets"))) assert.ok(listed.includes(`server/firstfault/render/assets/${asset}`), asset);
   for (const file of ["package.json", "extension/icon.png", "syntaxes/firstfault.injection.tmLanguage.json", "server/main.py", "samples/stuck-rank.log"]) {
     assert.ok(listed.includes(file), file);
   }

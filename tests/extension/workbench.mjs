@@ -39,11 +39,11 @@ const QUIET_SETTINGS = {
 /** One server with one browser page. `editor` is {node, entry} of code-server. */
 export class Workbench {
   /** Starts the server with an extension installed and opens a folder. `env` is laid over this process's environment. */
-  static async open({ editor, chromiumPath, vsix, folder, screenshots, env = {}, settings = {} }) {
+  static async open({ editor, chromiumPath, vsix, folder, screenshots, probe, env = {}, settings = {} }) {
     const home = mkdtempSync(path.join(os.tmpdir(), "firstfault-editor-"));
     const workbench = new Workbench(home, screenshots);
     try {
-      await workbench.#start({ editor, chromiumPath, vsix, folder, env, settings });
+      await workbench.#start({ editor, chromiumPath, vsix, folder, env, settings, probe });
       return workbench;
     } catch (error) {
       await workbench.close();
@@ -58,7 +58,7 @@ export class Workbench {
     mkdirSync(screenshots, { recursive: true });
   }
 
-  async #start({ editor, chromiumPath, vsix, folder, env, settings }) {
+  async #start({ editor, chromiumPath, vsix, folder, env, settings, probe }) {
     const userData = path.join(this.home, "user-data");
     const extensions = path.join(this.home, "extensions");
     mkdirSync(path.join(userData, "User"), { recursive: true });
@@ -93,8 +93,9 @@ export class Workbench {
     const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 } });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     this.page = await context.newPage();
-    this.page.setDefaultTimeout(60_000);
-    await this.page.goto(`http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(folder)}`);
+    this.page.setDefaultTimeout(Number(process.env.FIRSTFAULT_PATIENCE_MS ?? 60_000));
+    const development = probe ? `&payload=${encodeURIComponent(JSON.stringify([["extensionDevelopmentPath", `vscode-remote://127.0.0.1:${this.port}${probe}`]]))}` : "";
+    await this.page.goto(`http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(folder)}${development}`);
     await this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 90_000 });
   }
 
@@ -126,6 +127,30 @@ export class Workbench {
     const file = path.join(this.screenshots, `${String(++this.shots).padStart(2, "0")}-${name}.png`);
     await this.page.screenshot({ path: file });
     return file;
+  }
+
+  /** The document of the webview or rendered page on the screen that holds a text. */
+  async rendered(containing) {
+    const frame = this.page.frameLocator("iframe.webview.ready").last().frameLocator("#active-frame");
+    await frame.locator("body", { hasText: containing }).waitFor();
+    return frame;
+  }
+
+  /** What a person reads there. */
+  async renderedText(containing) {
+    return (await this.rendered(containing)).locator("body").innerText();
+  }
+
+  /** Closes every editor, so that a step starts from an empty screen. */
+  async closeEditors() {
+    await this.command("View: Close All Editors");
+    await this.page.locator(".tabs-container .tab").first().waitFor({ state: "detached" });
+  }
+
+  /** Throws unsaved changes of the active editor away and closes every editor. */
+  async revertAndCloseEditors() {
+    await this.command("View: Revert and Close Editor");
+    await this.closeEditors();
   }
 
   /** Runs a command by its title through the command palette. */

@@ -1,90 +1,30 @@
 // What a person does in VS Code with the packaged extension, in the order of a first day. The steps share one editor.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
-import { Workbench } from "./workbench.mjs";
-
-const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
-const { FIRSTFAULT_EDITOR: editor, FIRSTFAULT_CHROMIUM: chromiumPath, FIRSTFAULT_VSIX: vsix, FIRSTFAULT_BASE_PYTHON: basePython } = process.env;
+import { incidentOf, inEditor } from "./sitting.mjs";
 
 /** The rank that the laboratory made stop in stuck-rank.log, and the one that met the bad row in bad-row.log. */
 const STUCK = 5;
 const UNLUCKY = 3;
 
-describe("VS Code with the packaged extension", { skip: editor ? false : "run it through npm test, which prepares the editor" }, () => {
-  let folder;
+inEditor("first-day", {}, (sitting, step) => {
   let job;
   let workbench;
   let page;
   let stuck;
   let raised;
 
-  before(async () => {
-    folder = mkdtempSync(path.join(os.tmpdir(), "firstfault-workspace-"));
-    job = path.join(folder, "my job");
-    mkdirSync(job);
-    for (const name of ["stuck-rank.log", "bad-row.log", "killed-rank.log", "train.sh"]) cpSync(path.join(ROOT, "samples", name), path.join(job, name));
+  step("the extension is installed and nothing is said about it", async () => {
+    ({ job, workbench, page } = sitting);
     writeFileSync(path.join(job, "rerun.sh"), "cat bad-row.log\nexit 1\n");
     // What the command line says; the editor must show the same lines.
-    stuck = incident("stuck-rank.log");
-    raised = incident("bad-row.log");
-    // A Python without a single package, first on PATH: what the extension brings must be enough.
-    const bare = path.join(folder, "python");
-    const made = spawnSync(basePython, ["-m", "venv", "--without-pip", bare], { encoding: "utf8" });
-    assert.equal(made.status, 0, made.stderr);
-    const env = { PATH: path.join(bare, "bin") + path.delimiter + process.env.PATH, PYTHONPATH: undefined, VIRTUAL_ENV: undefined };
-    workbench = await Workbench.open({
-      editor: JSON.parse(editor),
-      chromiumPath,
-      vsix,
-      folder: job,
-      env,
-      screenshots: path.join(ROOT, "tests", "extension", "screenshots"),
-    });
-    page = workbench.page;
+    stuck = incidentOf("stuck-rank.log");
+    raised = incidentOf("bad-row.log");
+    assert.deepEqual(await workbench.notifications(), []);
   });
-
-  after(async () => {
-    await workbench?.close();
-    if (folder) rmSync(folder, { recursive: true, force: true });
-  });
-
-  function incident(log) {
-    const program = path.join(ROOT, ".venv", "bin", "firstfault");
-    const { status, stdout, stderr } = spawnSync(program, ["diagnose", path.join(ROOT, "samples", log), "--format", "json"], { encoding: "utf8" });
-    assert.equal(status, 1, stderr);
-    return JSON.parse(stdout).incidents[0];
-  }
-
-  /** One step; what the screen showed when it failed is kept as a picture. */
-  function step(name, body) {
-    test(name, { timeout: 240_000 }, async () => {
-      try {
-        await body();
-      } catch (error) {
-        await workbench?.screenshot("failed");
-        throw error;
-      }
-    });
-  }
-
-  /** The text of the rendered report or page that is on the screen. */
-  async function renderedText(containing) {
-    const body = page.frameLocator("iframe.webview.ready").last().frameLocator("#active-frame").locator("body", { hasText: containing });
-    await body.waitFor();
-    return body.innerText();
-  }
-
-  /** Closes every editor, so that a step starts from an empty screen. */
-  async function closeEditors() {
-    await workbench.command("View: Close All Editors");
-    await page.locator(".tabs-container .tab").first().waitFor({ state: "detached" });
-  }
 
   step("an open log shows the initiating rank as a problem", async () => {
     await workbench.openFile("stuck-rank.log");
@@ -149,13 +89,13 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     const lines = readFileSync(script, "utf8").split("\n");
     const [set, launch] = [lines.indexOf("export NCCL_DEBUG=INFO"), lines.findIndex((line) => line.startsWith("torchrun"))];
     assert.ok(set >= 0 && set < launch, `line ${set} must come before the launching line ${launch}`);
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("the verdict opens the report beside the log", async () => {
     await workbench.openFile("bad-row.log");
     await page.locator(".codelens-decoration a", { hasText: `Rank ${UNLUCKY}` }).first().click();
-    const report = await renderedText("Evidence");
+    const report = await workbench.renderedText("Evidence");
     assert.match(report, /python-exception/);
     await page.locator(".tab", { hasText: "bad-row.log" }).first().click();
     await workbench.goToLine(raised.evidence[0].line);
@@ -165,7 +105,7 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await workbench.command("View: Toggle Primary Side Bar Visibility");
     await workbench.screenshot("overview");
     await workbench.command("View: Toggle Primary Side Bar Visibility");
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("a log too large to be sent shows its problems all the same", async () => {
@@ -177,7 +117,7 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first().waitFor();
     await workbench.screenshot("large-log");
     await workbench.command("View: Hide Panel");
-    await closeEditors();
+    await workbench.closeEditors();
     rmSync(path.join(job, "large.log"));
   });
 
@@ -188,19 +128,19 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await workbench.goToLine(first + 1);
     for (let i = 0; i < 30; i++) await page.keyboard.press("Shift+ArrowDown");
     await workbench.command("FirstFault: Diagnose Selection");
-    const report = await renderedText("Evidence");
+    const report = await workbench.renderedText("Evidence");
     await workbench.screenshot("selection-report");
     assert.match(report, new RegExp(`Rank ${UNLUCKY} .*KeyError`));
     assert.ok(report.includes(`bad-row.log:${raised.evidence[0].line}`), "the report names the line of the document");
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("a file is diagnosed from the explorer's context menu", async () => {
     await workbench.explorerMenu("killed-rank.log", "Diagnose File");
-    const report = await renderedText("Evidence");
+    const report = await workbench.renderedText("Evidence");
     await workbench.screenshot("file-report");
     assert.match(report, /killed-rank\.log/);
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("the output of a command that failed in the terminal is diagnosed, and the clipboard stays as it was", async () => {
@@ -217,11 +157,11 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
       return text.includes("Root Cause") && text.lastIndexOf("my job") > text.lastIndexOf("=====");
     });
     await workbench.command("FirstFault: Diagnose Last Terminal Command");
-    const report = await renderedText("Evidence");
+    const report = await workbench.renderedText("Evidence");
     await workbench.screenshot("terminal-report");
     assert.match(report, new RegExp(`Rank ${UNLUCKY} .*KeyError`));
     assert.equal(await workbench.clipboard(), "kept");
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("selected text of the terminal is diagnosed", async () => {
@@ -229,11 +169,11 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await screen.click();
     await workbench.command("Terminal: Select All");
     await workbench.contextMenu(screen, "Diagnose Terminal Selection", "terminal-menu");
-    const report = await renderedText("Evidence");
+    const report = await workbench.renderedText("Evidence");
     assert.match(report, new RegExp(`Rank ${UNLUCKY} .*KeyError`));
     assert.equal(await workbench.clipboard(), "kept");
     await workbench.command("Terminal: Kill All Terminals");
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("Explain Failure offers every failure and shows its page", async () => {
@@ -243,10 +183,10 @@ describe("VS Code with the packaged extension", { skip: editor ? false : "run it
     await page.locator(".quick-input-widget input.input").first().fill("stuck");
     await workbench.screenshot("explain-list");
     await rows.filter({ hasText: "rank-missing-collective" }).first().click();
-    const text = await renderedText("Why it happens");
+    const text = await workbench.renderedText("Why it happens");
     await workbench.screenshot("explain-page");
     assert.doesNotMatch(text, /signature/);
-    await closeEditors();
+    await workbench.closeEditors();
   });
 
   step("a server that is killed comes back by itself, without a message", async () => {

@@ -1,0 +1,162 @@
+// Logs that grow, that are too large for an editor, that failed in a terminal or that an agent asks about. The steps share one editor.
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { incidentOf, inEditor } from "./sitting.mjs";
+
+const UNLUCKY = 3;
+const probe = path.join(path.dirname(fileURLToPath(import.meta.url)), "probe");
+
+function prepare(job) {
+  writeFileSync(path.join(job, "torchrun"), '#!/bin/sh\ncat "$(dirname "$0")/bad-row.log"\nexit "${1:-1}"\n', { mode: 0o755 });
+}
+
+inEditor("logs", { prepare, probe, settings: { "chat.disableAIFeatures": false } }, (sitting, step) => {
+  let job;
+  let workbench;
+  let page;
+  let lines;
+  let steps;
+
+  const watched = (text) => page.locator(".statusbar-item", { hasText: text });
+
+  /** Types a command into the active terminal. */
+  async function typeInTerminal(command) {
+    await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus();
+    await page.keyboard.type(command, { delay: 10 });
+    await page.keyboard.press("Enter");
+  }
+
+  step("a job that stops making progress is watched", async () => {
+    ({ job, workbench, page } = sitting);
+    lines = readFileSync(path.join(job, "bad-row.log"), "utf8").split("\n");
+    steps = lines.filter((line) => /step: \d+ /.test(line));
+    assert.ok(steps.length > 8, "the sample shows progress");
+    const log = path.join(job, "hanging.log");
+    const numbers = [...new Set(steps.map((line) => /step: (\d+) /.exec(line)[1]))];
+    const of = (number) => steps.filter((line) => line.includes(`step: ${number} `)).join("\n") + "\n";
+    writeFileSync(log, of(numbers[0]));
+    await workbench.explorerMenu("hanging.log", "Watch Log");
+    await watched("hanging.log").waitFor();
+    for (const number of numbers.slice(1, 4)) {
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      appendFileSync(log, of(number));
+    }
+  });
+
+  step("a growing log shows its cause soon after it was written", async () => {
+    const log = path.join(job, "growing.log");
+    const failure = lines.findIndex((line) => line.includes("Traceback"));
+    writeFileSync(log, `${lines.slice(0, failure).join("\n")}\n`);
+    await workbench.explorerMenu("growing.log", "Watch Log");
+    await watched("+1").waitFor();
+    appendFileSync(log, lines.slice(failure).join("\n"));
+    const began = Date.now();
+    await watched("growing.log: 1 cause").waitFor();
+    assert.ok(Date.now() - began < 10_000, `the cause showed after ${Date.now() - began} ms`);
+    process.stdout.write(`the cause of the growing log showed after ${Date.now() - began} ms\n`);
+    await workbench.command("Problems: Focus on Problems View");
+    await page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first().waitFor();
+    await workbench.screenshot("growing");
+    await workbench.command("View: Hide Panel");
+  });
+
+  step("a log that is gone is waited for, and watching ends when asked", async () => {
+    rmSync(path.join(job, "growing.log"));
+    await page.locator(".statusbar-item[aria-label*='waiting for growing.log'], .statusbar-item", { hasText: "growing.log" }).first().waitFor();
+    await workbench.command("FirstFault: Watched Logs…");
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "waiting for growing.log" }).click();
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "Stop Watching" }).click();
+    await watched("growing.log").waitFor({ state: "detached" });
+    await watched("hanging.log").waitFor();
+  });
+
+  step("a training command that fails in a terminal is offered once, with its verdict", async () => {
+    await workbench.command("Terminal: Create New Terminal");
+    await page.locator(".terminal-wrapper.active .xterm-helper-textarea").waitFor({ state: "attached" });
+    await page.locator(".terminal-command-decoration").first().waitFor();
+    await typeInTerminal("./torchrun");
+    const toast = page.locator(".notification-list-item", { hasText: `Rank ${UNLUCKY} raised KeyError` });
+    await toast.waitFor();
+    await workbench.screenshot("terminal-offer");
+    assert.equal(await toast.count(), 1);
+    await toast.getByRole("button", { name: "Show" }).click();
+    assert.match(await workbench.renderedText("Evidence"), new RegExp(`Rank ${UNLUCKY} .*KeyError`));
+    await page.locator(".tab", { hasText: "FirstFault · terminal: ./torchrun" }).waitFor();
+    await workbench.screenshot("terminal-report");
+    await workbench.closeEditors();
+  });
+
+  step("other commands, and training that ends well, are left alone", async () => {
+    await typeInTerminal("cat bad-row.log; false");
+    await typeInTerminal("./torchrun 0");
+    await typeInTerminal("echo the end of it");
+    await page.waitForFunction(() => /the end of it\s[\s\S]*the end of it/.test(document.querySelector(".xterm-rows")?.innerText ?? ""));
+    // An offer would have come by now: the one above took less.
+    await page.waitForTimeout(3_000);
+    assert.deepEqual(await workbench.notifications(), []);
+    await workbench.command("Terminal: Kill All Terminals");
+  });
+
+  step("the problems of a log too large for an editor open an excerpt around the line", async () => {
+    const progress = `${steps.join("\n")}\n`;
+    const copies = Math.ceil((55 * 1024 * 1024) / progress.length);
+    writeFileSync(path.join(job, "huge.log"), progress.repeat(copies) + readFileSync(path.join(job, "bad-row.log"), "utf8"));
+    const line = copies * steps.length + incidentOf("bad-row.log").evidence[0].line;
+    await workbench.explorerMenu("huge.log", "Diagnose File");
+    const report = await workbench.rendered("Evidence");
+    assert.match(await report.locator("body").innerText(), new RegExp(`huge\\.log:${line}\\b`));
+    await workbench.command("Problems: Focus on Problems View");
+    const problem = page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first();
+    await problem.waitFor();
+    await problem.dblclick();
+    await page.locator(".tab.active", { hasText: "huge.log" }).waitFor();
+    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
+    await page.locator(".squiggly-error").first().waitFor();
+    await workbench.command("View: Hide Panel");
+    await page.waitForFunction((number) => [...document.querySelectorAll(".view-line span")].some((span) => getComputedStyle(span, "::before").content.includes(number)), String(line));
+    await workbench.screenshot("excerpt");
+    // The report leads to the same excerpt.
+    await workbench.closeEditors();
+    await workbench.command("FirstFault: Show Report");
+    const again = await workbench.rendered("Evidence");
+    await again.locator(`[data-action="open"][data-line="${line}"]`).first().click();
+    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
+    await workbench.closeEditors();
+    rmSync(path.join(job, "huge.log"));
+  });
+
+  step("an agent gets a report with its grade, for a path and for a text", async () => {
+    const ask = async (input) => {
+      rmSync(path.join(job, "answer.txt"), { force: true });
+      writeFileSync(path.join(job, "request.json"), JSON.stringify(input));
+      await workbench.command("Probe: Use Tool");
+      for (let i = 0; i < 150 && !existsSync(path.join(job, "answer.txt")); i++) await page.waitForTimeout(200);
+      await page.waitForTimeout(200);
+      return readFileSync(path.join(job, "answer.txt"), "utf8");
+    };
+    assert.match(await ask({ path: "killed-rank.log" }), /killed-rank\.log:\d+/);
+    const byText = await ask({ text: readFileSync(path.join(job, "bad-row.log"), "utf8") });
+    assert.match(byText, new RegExp(`Rank ${UNLUCKY} .*KeyError`));
+    assert.match(byText, /certain|probable|undetermined/i);
+    assert.match(await ask({ path: "no-such.log" }), /no-such\.log/);
+    assert.match(await ask({}), /Nothing to diagnose/);
+  });
+
+  step("a stall is told once, with commands to copy, while the job can still be inspected", async () => {
+    const toast = page.locator(".notification-list-item", { hasText: "no progress for" });
+    await toast.waitFor({ timeout: 150_000 });
+    await watched("hanging.log: no progress").waitFor();
+    await workbench.screenshot("stall");
+    assert.equal(await toast.count(), 1);
+    await toast.getByRole("button", { name: "Copy a Command" }).click();
+    const command = page.locator(".quick-input-list .monaco-list-row").first();
+    await command.waitFor();
+    await workbench.screenshot("stall-commands");
+    await command.click();
+    await page.locator(".statusbar", { hasText: "Copied:" }).waitFor();
+    assert.notEqual((await workbench.clipboard()).trim(), "");
+  });
+});

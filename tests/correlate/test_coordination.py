@@ -134,3 +134,29 @@ def test_the_proxy_that_passes_a_lost_peer_on_is_no_internal_error():
         "gpu-07:4410:4702 [1] proxy.cc:1119 NCCL WARN [Proxy Service 9] Failed to execute operation Connect from rank 9, retcode 6",
     )
     check(log, "nccl-remote-error", verdict="undetermined", evidence="Broken pipe")
+
+
+def test_a_long_kernel_log_in_which_only_the_driver_speaks_of_gpus_is_one_of_ours():
+    kernel = "\n".join(f"[{100 + i}.000001] systemd[1]: Started Session {i} of user root." for i in range(400))
+    log = join(kernel, "[520.000001] NVRM: GPU 0000:19:00.0: RmInitAdapter failed! (0x31:0xffff:2477)")
+    check(log, "gpu-reset-required", evidence="RmInitAdapter")
+
+
+STALL = (
+    "[2026-11-02 17:25:45.673562: W horovod/common/stall_inspector.cc:105] One or more tensors were submitted to be reduced, gathered "
+    "or broadcasted by subset of ranks and are waiting for remainder of ranks for more than 60 seconds."
+)
+
+
+def test_a_wait_that_ended_before_the_job_did_is_none():
+    end = ':::MLLOG {"namespace": "", "time_ms": 1621297664645, "key": "run_stop", "metadata": {"status": "success"}}'
+    check(join(STALL, "Missing ranks:", "13: [horovod_allreduce.0:176_10of61]", end), None)
+    check(join(STALL, "Missing ranks:", "13: [horovod_allreduce.0:176_10of61]"), "collective-timeout")
+
+
+def test_the_end_of_a_job_is_seen_before_a_long_teardown():
+    batch = "2026-11-02 00:{0:02d}:{1:02d} Node[0] Epoch[3] Batch [{2}-{3}]\tSpeed: 1650.0 samples/sec"
+    steps_ = "\n".join(batch.format(i // 60, i % 60, i, i + 1) for i in range(900))
+    gone = "\n".join(f"gpu-{i % 40:02d}:4410:{i} [{i % 8}] NCCL INFO comm 0x1472ab29 rank {i} - Destroy COMPLETE" for i in range(6000))
+    tail = "\n".join("RESULT,IMAGE_CLASSIFICATION,,536,root,2026-11-02 12:29:46 PM" for _ in range(20))
+    check(join(steps_, "Training complete", gone, tail), None)

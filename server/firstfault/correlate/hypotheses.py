@@ -245,7 +245,11 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     done = facts.progress.finished
     if done is None or done.file != finding.line.file or facts.attempt_of(done) != facts.attempt_of(finding.line):
         return False
-    return done.number < finding.line.number and not _fails_after(facts, done)
+    if done.number < finding.line.number:
+        return not _fails_after(facts, done)
+    # A normal end proves that every wait before it ended, and that what only looked like trouble was none.
+    passed = finding.strength == "symptom" or facts.library.page(finding.failure).tells == WAITED
+    return passed and not facts.own_failures() and not _fails_after(facts, done)
 
 
 def _after_normal_exit(facts: Facts, finding: Finding) -> bool:

@@ -49,6 +49,10 @@ _FINISHED = re.compile(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
 )
+# What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
+NEEDLES = dict.fromkeys(
+    ("raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime"), 0
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +108,13 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
     """The progress lines among the sampled lines."""
     facts = ProgressFacts()
     for f in reading.files:
-        for line in f.samples:
-            text = line.text
-            if _FINISHED.search(text) and "not " not in text[:40]:
+        for line in sorted({x.number: x for x in (*f.lines, *f.samples)}.values(), key=lambda x: x.number):
+            if _FINISHED.search(line.text) and "not " not in line.text[:40]:
                 facts.finished = line
                 if (rank := ranks.of_line(line)) is not None:
                     facts.finished_by.setdefault(rank, line)
-            if _QUICK.search(text) is None:
-                continue
-            if step := read_step(line, ranks.of_line(line)):
+        for line in f.samples:
+            if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
                 facts.steps.append(step)
     return facts
 

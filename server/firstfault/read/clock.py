@@ -16,11 +16,13 @@ _STYLES = tuple(
     re.compile(p)
     for p in (
         # 2026-11-30 12:00:01,512 · 2026-11-30T12:00:01.512+01:00 · 2026/11/30 12:00:01 · 2026-11-30_12:00:01
-        r"(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[ T_-]" + _DAY + r" ?(?P<z>Z|[+-]\d\d:?\d\d)?",
+        r"(?P<y>\d{4})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[ T_-]" + _DAY + r"(?: (?P<ap>[AP]M)\b)? ?(?P<z>Z|[+-]\d\d:?\d\d)?",
         # glog with year (20261130 12:00:01.512)
         r"\b[IWEF](?P<y>20\d\d)(?P<mo>\d\d)(?P<d>\d\d) " + _DAY,
         # glog E1218 20:27:21.426415540, also E810 03:04:11 where the month lost its zero
         r"\b[IWEF](?P<mo>\d{1,2})(?P<d>\d\d) " + _DAY,
+        # Tue 16 Apr 2024 10:01:52 PM CDT
+        r"\b(?P<d>\d{1,2}) (?P<mon>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (?P<y>\d{4}),? " + _DAY + r"(?: (?P<ap>[AP]M)\b)?",
         # Sun Jul 28 09:15:27 2024
         r"(?P<mon>[A-Z][a-z]{2}) +(?P<d>\d{1,2}) " + _DAY + r"(?: [A-Z]{2,4})? (?P<y>\d{4})",
         # Feb 22 11:02:03

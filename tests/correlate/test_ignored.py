@@ -61,3 +61,32 @@ def test_an_xla_process_that_raised_is_named_by_its_core():
         "ValueError: no such layer: head",
     )
     check(log, "python-exception", [5], evidence="ValueError: no such layer")
+
+
+WANDB_RETRY = (
+    "2026-11-26 14:47:41,286 INFO    Thread-5 (wrapped_target):4019212 [retry.py:__call__():164] [no run ID] Retry attempt failed:",
+    "urllib3.exceptions.SSLError: [SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol (_ssl.c:1017)",
+    "",
+    "The above exception was the direct cause of the following exception:",
+    "",
+    "Traceback (most recent call last):",
+    '  File "/env/lib/python3.10/site-packages/requests/adapters.py", line 644, in send',
+    "    resp = conn.urlopen(",
+    "urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='api.wandb.ai', port=443): Max retries exceeded with url: /graphql",
+    "",
+    "During handling of the above exception, another exception occurred:",
+    "",
+    "Traceback (most recent call last):",
+    '  File "/env/lib/python3.10/site-packages/wandb/sdk/lib/retry.py", line 157, in __call__',
+    "    result = self._call_fn(*args, **kwargs)",
+    "requests.exceptions.SSLError: HTTPSConnectionPool(host='api.wandb.ai', port=443): Max retries exceeded with url: /graphql",
+)
+
+
+def test_an_attempt_that_wandb_repeats_is_no_failure():
+    check("\n".join((*WANDB_RETRY, "2026-11-26 14:48:12,241 INFO    MainThread:4019212 [wandb_init.py:init():1080] run started")), None)
+
+
+def test_what_is_raised_behind_a_repeated_attempt_counts():
+    log = "\n".join((*WANDB_RETRY, "Traceback (most recent call last):", '  File "train.py", line 4, in <module>', "    x[9]", "KeyError: 9"))
+    check(log, "python-exception", evidence="KeyError")

@@ -21,10 +21,13 @@ NEEDLES = {
     "Exception in device=": 1,
     "Error in atexit": 1,
     "Error in sys.excepthook": 1,
+    "Retry attempt failed:": 1,
     "ray::": 1,
 }
 
 _FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
+# What the interpreter, or wandb's client before its next attempt, prints in front of an exception that goes nowhere.
+_IGNORED = re.compile(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
@@ -92,6 +95,8 @@ class _Stream:
     position: int = 0
     linked: bool = False
     ignored: bool = False
+    was_ignored: bool = False
+    opened: int = -10
     rank: int | None = None
     pid: int | None = None
     spawn: int | None = None
@@ -121,8 +126,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             stream.rank = stream.pid = stream.spawn = None
             stream.ignored = False
         stream.last_number = line.number
-        if "Exception ignored " in text or "Error in atexit" in text or "Error in sys.excepthook" in text:
-            stream.ignored, stream.frames, stream.linked = True, [], False
+        if _IGNORED.search(text):
+            stream.ignored, stream.frames, stream.linked, stream.opened = True, [], False, line.number
         if m := _SPAWN.search(text):
             stream.spawn = int(m[1] or m[2])
         if m := _RAY.search(text):
@@ -134,9 +139,10 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 chains += 1
                 stream.chain, stream.position = chains, 0
                 stream.ignored = stream.ignored and not stream.frames
+                stream.was_ignored = False
             stream.first, stream.frames, stream.in_frame = line, [], False
         elif "During handling of the above" in text or "was the direct cause" in text:
-            stream.linked = True
+            stream.linked, stream.ignored = True, stream.ignored or stream.was_ignored
             stream.position += 1
         elif m := _FRAME.search(text):
             stream.first = stream.first or line
@@ -161,10 +167,12 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 if stream.ignored:
                     out.ignored.add(line.number)
                 stream.frames, stream.in_frame, stream.linked = [], False, False
-                stream.ignored = False
+                stream.was_ignored, stream.ignored = stream.ignored, False
                 last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once
             else:
                 stream.in_frame = False
+        elif line.number == stream.opened + 1 and _EXCEPTION.match(text.lstrip()[:200]):
+            out.ignored.add(line.number)
         if _CODE_START.match(text) and not line.origin and "Traceback" not in text and _is_statement(text):
             out.code.add(key_of(line))
         for value, table in ((stream.rank, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):

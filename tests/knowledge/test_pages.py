@@ -10,7 +10,7 @@ from firstfault.knowledge.check import check_pages
 from firstfault.knowledge.library import load_library
 from firstfault.knowledge.page import parse_page
 from firstfault.model import Role
-from firstfault.read.lines import clean_line
+from firstfault.read.lines import clean_line, make_line, segments
 
 LIBRARY = load_library()
 
@@ -176,3 +176,15 @@ def test_the_less_specific_page_loses():
 
 def test_examples_are_cleaned_as_logs_are():
     assert clean_line("[rank3]: KeyError: 'x'") == "KeyError: 'x'"
+
+
+@pytest.mark.parametrize("page", LIBRARY.pages)
+def test_every_signature_fires_on_an_example_of_its_page(page):
+    """A signature that no example fires is a guess, and takes no part in working out which page is more specific."""
+    lines = [make_line(part, 0, 1) for e in LIBRARY.pages[page].fires for raw in e.lines for _, part in segments(raw)]
+    silent = [
+        f"{LIBRARY.pages[page].path}:{signature.line}"
+        for signature in LIBRARY.pages[page].signatures
+        if not any(any(n in line.raw for n in signature.needles) and signature.pattern.search(line.text) for line in lines)
+    ]
+    assert silent == []

@@ -103,7 +103,7 @@ validation takes too long on rank 0 and the others time out -> rank-missing-coll
 my job just hangs, nothing is printed -> silent-hang
 all gpus at 100% but no progress -> silent-hang nccl-p2p-hang rank-missing-collective
 rank 5 never reached the barrier -> rank-missing-collective rendezvous-timeout
-watchdog killed my training -> collective-timeout nccl-watchdog-hang
+watchdog killed my training -> collective-timeout nccl-watchdog-hang rank-missing-collective
 allreduce timed out -> collective-timeout
 loss is nan after 2000 steps -> loss-nan
 gradient overflow skipping step over and over -> loss-scale-exhausted

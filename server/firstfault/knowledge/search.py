@@ -104,7 +104,8 @@ def _weighted(page: Page) -> dict[str, float]:
     }  # fmt: skip
     out: dict[str, float] = {}
     for name, weight in _WEIGHTS:
-        for stem in _stems(texts[name]):
+        # Of example lines only which words they have counts: a page with many examples is no better an answer.
+        for stem in set(_stems(lines)) if name == "lines" else _stems(texts[name]):
             out[stem] = out.get(stem, 0.0) + weight
     return out
 

@@ -32,7 +32,7 @@ class Subject(enum.Enum):
 _JOB = tuple(
     (word, re.compile(expression))
     for word, expression in (
-        ("torch", r"\b(?:py)?torch(?:run|elastic|titan|vision|tune|rl|x)?\b|\btorch_|[Pp]y[Tt]orch"),
+        ("torch", r"\b(?:py)?torch\w{0,12}\b|\btorch_|[Pp]y[Tt]orch"),
         ("c10", r"(?<![-\w])c10(?:d\b(?!-)|::|/)"),
         ("process", r"ProcessGroup|process group|Killed process \d+,? \((?:python|pt_|ray|torchrun)"),
         ("rank", r"\[[Rr]ank ?\d|\brank\d+\]"),

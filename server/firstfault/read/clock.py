@@ -24,7 +24,7 @@ _STYLES = tuple(
         # Tue 16 Apr 2024 10:01:52 PM CDT
         r"\b(?P<d>\d{1,2}) (?P<mon>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (?P<y>\d{4}),? " + _DAY + r"(?: (?P<ap>[AP]M)\b)?",
         # Sun Jul 28 09:15:27 2024
-        r"(?P<mon>[A-Z][a-z]{2}) +(?P<d>\d{1,2}) " + _DAY + r"(?: [A-Z]{2,4})? (?P<y>\d{4})",
+        r"(?P<mon>[A-Z][a-z]{2}) +(?P<d>\d{1,2}) " + _DAY + r"(?: (?P<ap>[AP]M))?(?: [A-Z]{2,4})? (?P<y>\d{4})",
         # Feb 22 11:02:03
         r"(?P<mon>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(?P<d>\d{1,2}) " + _DAY,
         # 01/31/2026 10:00:00 PM · 01/31/26 22:00:00 · 01/31 22:00:00

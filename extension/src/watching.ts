@@ -97,7 +97,7 @@ export class Watching implements vscode.Disposable {
     }
     const [file, state] = shown;
     const more = files.length > 1 ? ` +${files.length - 1}` : "";
-    this.item.text = `${ICONS[state?.state ?? "waiting"]} ${path.basename(file)}: ${state?.message ?? vscode.l10n.t("watching")}${more}`;
+    this.item.text = `${ICONS[state?.state ?? "waiting"]} ${named(file, state?.message ?? vscode.l10n.t("watching"))}${more}`;
     this.item.tooltip = files.map(([each, known]) => [each, known?.message, known?.summary].filter(Boolean).join("\n")).join("\n\n");
     this.item.backgroundColor = state?.state === "stalled" ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     this.item.show();
@@ -123,7 +123,7 @@ export class Watching implements vscode.Disposable {
   private async tellStall(file: string, state: WatchedParams): Promise<void> {
     const commands = vscode.l10n.t("Copy a Command…");
     const stop = vscode.l10n.t("Stop Watching");
-    const message = vscode.l10n.t("FirstFault: {0}: {1}. The job can be inspected as long as it hangs.", path.basename(file), state.message);
+    const message = vscode.l10n.t("FirstFault: {0}. The job can be inspected as long as it hangs.", named(file, state.message));
     const choice = await vscode.window.showWarningMessage(message, ...(state.commands.length > 0 ? [commands] : []), stop);
     if (choice === stop) await this.end(file);
     if (choice !== commands) return;
@@ -131,4 +131,10 @@ export class Watching implements vscode.Disposable {
     const chosen = await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Copy a command that inspects the job"), matchOnDetail: true });
     if (chosen !== undefined) await copyText(chosen.label);
   }
+}
+
+/** What became of a file, with its name unless the message has it already. */
+function named(file: string, message: string): string {
+  const name = path.basename(file);
+  return message.includes(name) ? message : `${name}: ${message}`;
 }

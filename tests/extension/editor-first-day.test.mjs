@@ -43,6 +43,14 @@ inEditor("first-day", {}, (sitting, step) => {
     assert.match(await page.locator(".codelens-decoration", { hasText: `Rank ${STUCK}` }).first().innerText(), /Show report/);
   });
 
+  step("the language status counts causes and ranks", async () => {
+    await page.locator(".statusbar-item[id='status.languageStatus']").hover();
+    await page.locator(".monaco-hover:not(.hidden), .workbench-hover", { hasText: /1 cause · 8 ranks/ }).first().waitFor();
+    await workbench.screenshot("status");
+    await page.keyboard.press("Escape");
+    await page.locator(".view-line").first().click();
+  });
+
   step("Go to first fault moves the cursor to the initiating line, and hovering over it explains it", async () => {
     await page.locator(".codelens-decoration a", { hasText: "Go to first fault" }).click();
     await page.waitForFunction(() => !/Ln 1,/.test(document.querySelector(".statusbar")?.textContent ?? "Ln 1,"));

@@ -1,19 +1,19 @@
-// Logs that grow, that are too large for an editor, that failed in a terminal or that an agent asks about. The steps share one editor.
+// Logs that grow, that are too large for an editor or that failed in a terminal. The steps share one editor.
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { incidentOf, inEditor } from "./sitting.mjs";
 
 const UNLUCKY = 3;
-const probe = path.join(path.dirname(fileURLToPath(import.meta.url)), "probe");
 
+/** A launcher that fails, and the beginnings of two logs that will grow. */
 function prepare(job) {
+  for (const log of ["hanging.log", "growing.log"]) writeFileSync(path.join(job, log), "");
   writeFileSync(path.join(job, "torchrun"), '#!/bin/sh\ncat "$(dirname "$0")/bad-row.log"\nexit "${1:-1}"\n', { mode: 0o755 });
 }
 
-inEditor("logs", { prepare, probe, settings: { "chat.disableAIFeatures": false } }, (sitting, step) => {
+inEditor("logs", { prepare }, (sitting, step) => {
   let job;
   let workbench;
   let page;
@@ -24,7 +24,7 @@ inEditor("logs", { prepare, probe, settings: { "chat.disableAIFeatures": false }
 
   /** Types a command into the active terminal. */
   async function typeInTerminal(command) {
-    await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus();
+    await page.locator(".terminal-wrapper.active .xterm-helper-textarea").first().focus();
     await page.keyboard.type(command, { delay: 10 });
     await page.keyboard.press("Enter");
   }
@@ -46,6 +46,34 @@ inEditor("logs", { prepare, probe, settings: { "chat.disableAIFeatures": false }
     }
   });
 
+  step("the problems of a log too large for an editor open an excerpt around the line", async () => {
+    const progress = `${steps.join("\n")}\n`;
+    const copies = Math.ceil((55 * 1024 * 1024) / progress.length);
+    writeFileSync(path.join(job, "huge.log"), progress.repeat(copies) + readFileSync(path.join(job, "bad-row.log"), "utf8"));
+    const line = copies * steps.length + incidentOf("bad-row.log").evidence[0].line;
+    await workbench.explorerMenu("huge.log", "Diagnose File");
+    const report = await workbench.rendered("Evidence");
+    assert.match(await report.locator("body").innerText(), new RegExp(`huge\\.log:${line}\\b`));
+    await workbench.command("Problems: Focus on Problems View");
+    const problem = page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first();
+    await problem.waitFor();
+    await problem.dblclick();
+    await page.locator(".tab.active", { hasText: "huge.log" }).waitFor();
+    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
+    await page.locator(".squiggly-error").first().waitFor();
+    await workbench.command("View: Hide Panel");
+    await page.waitForFunction((number) => [...document.querySelectorAll(".view-line span")].some((span) => getComputedStyle(span, "::before").content.includes(number)), String(line));
+    await workbench.screenshot("excerpt");
+    // The report leads to the same excerpt.
+    await workbench.closeEditors();
+    await workbench.command("FirstFault: Show Report");
+    const again = await workbench.rendered("Evidence");
+    await again.locator(`[data-action="open"][data-line="${line}"]`).first().click();
+    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
+    await workbench.closeEditors();
+    rmSync(path.join(job, "huge.log"));
+  });
+
   step("a growing log shows its cause soon after it was written", async () => {
     const log = path.join(job, "growing.log");
     const failure = lines.findIndex((line) => line.includes("Traceback"));
@@ -65,7 +93,7 @@ inEditor("logs", { prepare, probe, settings: { "chat.disableAIFeatures": false }
 
   step("a log that is gone is waited for, and watching ends when asked", async () => {
     rmSync(path.join(job, "growing.log"));
-    await page.locator(".statusbar-item[aria-label*='waiting for growing.log'], .statusbar-item", { hasText: "growing.log" }).first().waitFor();
+    await watched("waiting for growing.log").waitFor();
     await workbench.command("FirstFault: Watched Logs…");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "waiting for growing.log" }).click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Stop Watching" }).click();
@@ -98,51 +126,6 @@ inEditor("logs", { prepare, probe, settings: { "chat.disableAIFeatures": false }
     await page.waitForTimeout(3_000);
     assert.deepEqual(await workbench.notifications(), []);
     await workbench.command("Terminal: Kill All Terminals");
-  });
-
-  step("the problems of a log too large for an editor open an excerpt around the line", async () => {
-    const progress = `${steps.join("\n")}\n`;
-    const copies = Math.ceil((55 * 1024 * 1024) / progress.length);
-    writeFileSync(path.join(job, "huge.log"), progress.repeat(copies) + readFileSync(path.join(job, "bad-row.log"), "utf8"));
-    const line = copies * steps.length + incidentOf("bad-row.log").evidence[0].line;
-    await workbench.explorerMenu("huge.log", "Diagnose File");
-    const report = await workbench.rendered("Evidence");
-    assert.match(await report.locator("body").innerText(), new RegExp(`huge\\.log:${line}\\b`));
-    await workbench.command("Problems: Focus on Problems View");
-    const problem = page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first();
-    await problem.waitFor();
-    await problem.dblclick();
-    await page.locator(".tab.active", { hasText: "huge.log" }).waitFor();
-    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
-    await page.locator(".squiggly-error").first().waitFor();
-    await workbench.command("View: Hide Panel");
-    await page.waitForFunction((number) => [...document.querySelectorAll(".view-line span")].some((span) => getComputedStyle(span, "::before").content.includes(number)), String(line));
-    await workbench.screenshot("excerpt");
-    // The report leads to the same excerpt.
-    await workbench.closeEditors();
-    await workbench.command("FirstFault: Show Report");
-    const again = await workbench.rendered("Evidence");
-    await again.locator(`[data-action="open"][data-line="${line}"]`).first().click();
-    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
-    await workbench.closeEditors();
-    rmSync(path.join(job, "huge.log"));
-  });
-
-  step("an agent gets a report with its grade, for a path and for a text", async () => {
-    const ask = async (input) => {
-      rmSync(path.join(job, "answer.txt"), { force: true });
-      writeFileSync(path.join(job, "request.json"), JSON.stringify(input));
-      await workbench.command("Probe: Use Tool");
-      for (let i = 0; i < 150 && !existsSync(path.join(job, "answer.txt")); i++) await page.waitForTimeout(200);
-      await page.waitForTimeout(200);
-      return readFileSync(path.join(job, "answer.txt"), "utf8");
-    };
-    assert.match(await ask({ path: "killed-rank.log" }), /killed-rank\.log:\d+/);
-    const byText = await ask({ text: readFileSync(path.join(job, "bad-row.log"), "utf8") });
-    assert.match(byText, new RegExp(`Rank ${UNLUCKY} .*KeyError`));
-    assert.match(byText, /certain|probable|undetermined/i);
-    assert.match(await ask({ path: "no-such.log" }), /no-such\.log/);
-    assert.match(await ask({}), /Nothing to diagnose/);
   });
 
   step("a stall is told once, with commands to copy, while the job can still be inspected", async () => {

@@ -15,7 +15,9 @@ module load cuda
 srun torchrun --nproc-per-node 4 train.py  # two nodes
 `;
 
-inEditor("three-clicks", { prepare: (job) => writeFileSync(path.join(job, "pretrain.sbatch"), SCRIPT) }, (sitting, step) => {
+const settings = { "editor.wordWrap": "on" };
+
+inEditor("three-clicks", { settings, prepare: (job) => writeFileSync(path.join(job, "pretrain.sbatch"), SCRIPT) }, (sitting, step) => {
   let job;
   let workbench;
   let page;
@@ -46,7 +48,8 @@ inEditor("three-clicks", { prepare: (job) => writeFileSync(path.join(job, "pretr
     await page.locator(".squiggly-error").first().waitFor();
     await workbench.screenshot("red-line");
     // One: the red line.
-    await page.locator(".view-line", { hasText: "gloo/transport/tcp" }).first().locator("span span").last().click();
+    const { x, y } = await page.locator(".squiggly-error").first().boundingBox();
+    await page.mouse.click(x + 30, y + 6);
     await page.locator(".codicon-light-bulb, .codicon-lightbulb-autofix, .codicon-gutter-lightbulb, .codicon-gutter-lightbulb-auto-fix").first().waitFor();
     await workbench.screenshot("bulb");
     // Two: the bulb.
@@ -62,6 +65,7 @@ inEditor("three-clicks", { prepare: (job) => writeFileSync(path.join(job, "pretr
 
   step("with the report: the verdict, the button, the file", async () => {
     await workbench.openFile("stuck-rank.log");
+    await workbench.goToLine(1);
     // One: the verdict.
     await page.locator(".codelens-decoration a", { hasText: "Show report" }).first().click();
     const report = await workbench.rendered("Evidence");

@@ -37,7 +37,7 @@ test("the tool for agents is the one that is registered, and says how to be used
   assert.deepEqual(others, []);
   assert.ok(source.includes(`"${tool.name}"`));
   assert.deepEqual(Object.keys(tool.inputSchema.properties).sort(), ["path", "text"]);
-  assert.match(tool.modelDescription, /certain, probable or undetermined/);
+  assert.match(tool.modelDescription, /established, probable or undetermined/);
 });
 
 test("every sample that the walkthrough names is shipped and can be opened", () => {

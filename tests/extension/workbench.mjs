@@ -72,6 +72,8 @@ export class Workbench {
     this.port = await freePort();
     const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, ...folders, "--session-socket", path.join(this.home, "socket")];
     args.push("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override");
+    // Without the driver for tests, a development extension in the address is ignored.
+    if (probe) args.push("--vscode-option", "enable-smoke-test-driver");
     this.log = path.join(this.home, "code-server.log");
     const log = createWriteStream(this.log);
     this.server = spawn(editor.node, [editor.entry, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
@@ -199,8 +201,17 @@ export class Workbench {
 
   /** Right-clicks something and chooses an entry of the menu that opens. */
   async contextMenu(target, entry, picture) {
-    await target.click({ button: "right" });
-    await this.page.locator(".monaco-menu .action-item", { hasText: entry }).hover();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await target.click({ button: "right" });
+        await this.page.locator(".monaco-menu .action-item", { hasText: entry }).hover({ timeout: 5_000 });
+        break;
+      } catch (error) {
+        // The first menu of a window may come before the extensions have put their entries in.
+        if (attempt === 3) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
     // A menu takes a choice only once its entry has the focus.
     await this.page.locator(".monaco-menu .action-item.focused", { hasText: entry }).waitFor();
     if (picture) await this.screenshot(picture);

@@ -195,13 +195,14 @@ _APART_LINES = 12
 
 
 def _caught_again_and_again(facts: Facts, usable: Sequence[Finding]) -> set[int]:
-    """Exceptions of a kind that one job printed many times, far apart, while no process ended: it catches them."""
+    """Exceptions of a kind that processes of one name printed many times, far apart, while none ended: they catch them."""
     if facts.own_failures():
         return set()
     kinds: dict[tuple[int, str, str], list[Finding]] = {}
     for f in usable:
         if facts.library.page(f.failure).tells == ANY_EXCEPTION:
-            kinds.setdefault((f.line.file, _exception_class(f), str(f.line.origin.rank)), []).append(f)
+            o = f.line.origin
+            kinds.setdefault((f.line.file, _exception_class(f), f"{o.rank} {o.label}"), []).append(f)
     out: set[int] = set()
     for (file, _, _), found in kinds.items():
         numbers = sorted(f.line.number for f in found)
@@ -239,6 +240,8 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     # Where the launcher saw this rank fail, a step or two behind the error may only be output that was buffered longer.
     failed = rank is not None and any(e.rank == rank for e in facts.own_failures())
     if len(later) >= (STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
+        return True
+    if facts.progress.serves_after(finding.line) or (finding.strength == "symptom" and facts.progress.starts_after(finding.line)):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True

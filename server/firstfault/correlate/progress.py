@@ -49,9 +49,16 @@ _FINISHED = re.compile(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
 )
+# "POST /v1/chat/completions HTTP/1.1" 200 OK
+_ANSWERED = re.compile(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
+ANSWERS_THAT_PROVE_SERVICE = 3
+_STARTED = re.compile(r"Application startup complete|init engine \(.{0,80}\) took")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
-    ("raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime"), 0
+    (
+        "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
+        "pplication startup complete", "init engine (",
+    ), 0
 )  # fmt: skip
 
 
@@ -78,6 +85,17 @@ class ProgressFacts:
     steps: list[Step] = field(default_factory=list)
     finished: Line | None = None
     finished_by: dict[int, Line] = field(default_factory=dict)
+    answers: list[Line] = field(default_factory=list)
+    starts: list[Line] = field(default_factory=list)
+
+    def starts_after(self, line: Line) -> bool:
+        """Whether a server came up after a line of the same input."""
+        return any(x.file == line.file and x.number > line.number for x in self.starts)
+
+    def serves_after(self, line: Line) -> bool:
+        """Whether a server went on to answer requests after a line of the same input."""
+        later = [x for x in self.answers if x.file == line.file and x.number > line.number]
+        return len(later) >= ANSWERS_THAT_PROVE_SERVICE
 
     def last(self) -> Step | None:
         """The last training step seen: the latest by time across inputs, by place in one."""
@@ -113,6 +131,10 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                 facts.finished = line
                 if (rank := ranks.of_line(line)) is not None:
                     facts.finished_by.setdefault(rank, line)
+            elif _STARTED.search(line.text):
+                facts.starts.append(line)
+            elif '"POST ' in line.text and _ANSWERED.search(line.text):
+                facts.answers.append(line)
         for line in f.samples:
             if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
                 facts.steps.append(step)

@@ -32,8 +32,10 @@ export function grammarTests() {
   runTool("vscode-tmgrammar-test", "vscode-tmgrammar-test", ["--config", "package.json", "-g", stub, "tests/extension/grammar/*.test.log"]);
 }
 
-export function manifestTests() {
-  run(process.execPath, ["--test", "--test-reporter=spec", path.join("tests", "extension", "manifest.test.mjs")], { label: "the manifest tests" });
+/** The tests of the manifest and of what in the client needs no editor. */
+export function clientTests() {
+  const files = ["manifest", "client"].map((name) => path.join("tests", "extension", `${name}.test.mjs`));
+  run(process.execPath, ["--test", "--test-reporter=spec", ...files], { label: "the client's tests" });
 }
 
 /** Runs the server of a VSIX on every Python of this machine. `python` has pip. */

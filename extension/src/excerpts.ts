@@ -2,19 +2,9 @@
 import * as vscode from "vscode";
 
 import { EXCERPT_SCHEME } from "./documents";
+import { numbersOf, partsAround, positionOf, read, written, type Part } from "./excerpt-parts";
 import { ExcerptRequest } from "./protocol";
 import type { Session } from "./session";
-
-const CONTEXT_LINES = 200;
-/** The server gives this many lines at once, and a document has this many parts at most. */
-const MOST_LINES = 2_000;
-const MOST_PARTS = 12;
-
-/** Lines `first` to `last` of a file, 1-based. */
-interface Part {
-  first: number;
-  last: number;
-}
 
 /** Problems of large files are shown at an excerpt, since a click on a problem of the file itself would open nothing. */
 export class Excerpts implements vscode.TextDocumentContentProvider, vscode.Disposable {
@@ -51,7 +41,7 @@ export class Excerpts implements vscode.TextDocumentContentProvider, vscode.Disp
   async showIfLarge(uri: vscode.Uri, range: vscode.Range, viewColumn: vscode.ViewColumn): Promise<boolean> {
     if (!(await isTooLarge(uri))) return false;
     const known = this.shown.get(uri.toString());
-    const excerpt = known !== undefined && contains(partsOf(known), range.start.line) ? known : addressOf(uri, partsAround([range.start.line]));
+    const excerpt = known !== undefined && moved(partsOf(known), range) !== undefined ? known : addressOf(uri, partsAround([range.start.line + 1]));
     const parts = partsOf(excerpt);
     const document = await vscode.workspace.openTextDocument(excerpt);
     await vscode.window.showTextDocument(document, { viewColumn, selection: moved(parts, range) ?? range });
@@ -109,47 +99,18 @@ async function isTooLarge(uri: vscode.Uri): Promise<boolean> {
   }
 }
 
-/** The 0-based lines of problems that a person reads; hints, which no list shows, come along where they lie near. */
+/** The 1-based lines of problems that a person reads; hints, which no list shows, come along where they lie near. */
 function linesOf(diagnostics: readonly vscode.Diagnostic[]): number[] {
   const read = diagnostics.filter((diagnostic) => diagnostic.severity !== vscode.DiagnosticSeverity.Hint);
-  return (read.length > 0 ? read : diagnostics).map((diagnostic) => diagnostic.range.start.line);
-}
-
-/** The parts of a file around 0-based lines, in order; parts that touch are one, up to what the server gives at once. */
-function partsAround(lines: readonly number[]): Part[] {
-  const parts: Part[] = [];
-  for (const line of [...lines].sort((a, b) => a - b)) {
-    const [first, last] = [Math.max(1, line + 1 - CONTEXT_LINES), line + 1 + CONTEXT_LINES];
-    const before = parts.at(-1);
-    if (before === undefined || first > before.last + 1) {
-      if (parts.length < MOST_PARTS) parts.push({ first, last });
-    } else if (last - before.first < MOST_LINES) {
-      before.last = last;
-    } else if (parts.length < MOST_PARTS && line + 1 > before.last) {
-      parts.push({ first: before.last + 1, last });
-    }
-  }
-  return parts;
+  return (read.length > 0 ? read : diagnostics).map((diagnostic) => diagnostic.range.start.line + 1);
 }
 
 function addressOf(file: vscode.Uri, parts: readonly Part[]): vscode.Uri {
-  return file.with({ scheme: EXCERPT_SCHEME, query: parts.map(({ first, last }) => `${first}-${last}`).join(",") });
+  return file.with({ scheme: EXCERPT_SCHEME, query: written(parts) });
 }
 
 function partsOf(excerpt: vscode.Uri): Part[] {
-  return [...excerpt.query.matchAll(/(\d+)-(\d+)/g)].map(([, first, last]) => ({ first: Number(first), last: Number(last) }));
-}
-
-function contains(parts: readonly Part[], line: number): boolean {
-  return parts.some(({ first, last }) => line + 1 >= first && line + 1 <= last);
-}
-
-/** The number in the file of each line of an excerpt; none for a line between parts. */
-function numbersOf(parts: readonly Part[]): (number | undefined)[] {
-  return parts.flatMap(({ first, last }, index) => {
-    const numbers = Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
-    return index > 0 ? [undefined, ...numbers] : numbers;
-  });
+  return read(excerpt.query);
 }
 
 /** What stands between a part and the one before it. */
@@ -159,18 +120,11 @@ function gap(parts: readonly Part[], index: number): string {
   return part.first > before.last + 1 ? vscode.l10n.t("… lines {0} to {1} are not shown …", before.last + 1, part.first - 1) : "";
 }
 
-/** A range of the file as a range of its excerpt, if the excerpt has it. */
+/** A range of the file as a range of its excerpt, if the excerpt has its beginning. */
 function moved(parts: readonly Part[], range: vscode.Range): vscode.Range | undefined {
-  let start = 0;
-  for (const [index, { first, last }] of parts.entries()) {
-    if (index > 0) start++;
-    const by = start - (first - 1);
-    if (range.start.line + 1 >= first && range.start.line + 1 <= last) {
-      return new vscode.Range(range.start.line + by, range.start.character, Math.min(range.end.line, last - 1) + by, range.end.character);
-    }
-    start += last - first + 1;
-  }
-  return undefined;
+  const start = positionOf(parts, range.start.line + 1);
+  if (start === undefined) return undefined;
+  return new vscode.Range(start, range.start.character, positionOf(parts, range.end.line + 1) ?? start, range.end.character);
 }
 
 function placed(file: vscode.Uri, excerpt: vscode.Uri, diagnostics: readonly vscode.Diagnostic[]): vscode.Diagnostic[] {
@@ -183,7 +137,7 @@ function placed(file: vscode.Uri, excerpt: vscode.Uri, diagnostics: readonly vsc
     diagnostic.relatedInformation = (diagnostic.relatedInformation ?? []).map((related) => {
       const place = related.location.uri.toString() === file.toString() ? related.location.range : undefined;
       if (place === undefined) return related;
-      const own = contains(parts, place.start.line) ? excerpt : addressOf(file, partsAround([place.start.line]));
+      const own = moved(parts, place) === undefined ? addressOf(file, partsAround([place.start.line + 1])) : excerpt;
       return new vscode.DiagnosticRelatedInformation(new vscode.Location(own, moved(partsOf(own), place) ?? place), related.message);
     });
     return [diagnostic];

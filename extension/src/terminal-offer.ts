@@ -1,16 +1,14 @@
-// Offers the diagnosis of a training command that failed in a terminal, from what it printed. Knows launchers by name and no failure.
+// Offers the diagnosis of a training command that failed in a terminal, from what it printed. Knows no launcher and no failure.
 import path from "node:path";
 import * as vscode from "vscode";
 
 import { subjectOfText, type Subject } from "./documents";
+import { startsTraining } from "./launchers";
 import { DiagnoseRequest } from "./protocol";
 import type { ReportPanels } from "./report-panel";
 import type { Session } from "./session";
 import type { Trouble } from "./trouble";
 
-/** Commands that start jobs on several ranks, behind any path, variables and other commands. */
-const LAUNCHERS =
-  /(?:^|[\s;&|(/])(?:torchrun|deepspeed|accelerate\s+launch|srun|mpirun|mpiexec|horovodrun|ray\s+job\s+submit|sbatch\s(?:.*\s)?(?:--wait|-W)\b|python[\d.]*\s(?:.*\s)?-m\s+(?:torch\.distributed\.\w+|accelerate\.commands\.launch|deepspeed\.launcher\.\w+))(?:\s|$)/;
 /** The exit status of a command that the person ended with Ctrl+C. */
 const INTERRUPTED = 130;
 /** What is kept of an output: its beginning, and what came last. */
@@ -30,7 +28,7 @@ export class TerminalOffer implements vscode.Disposable {
   ) {
     this.subscriptions = [
       vscode.window.onDidStartTerminalShellExecution(({ execution }) => {
-        if (mode() !== "off" && LAUNCHERS.test(execution.commandLine.value)) this.running.set(execution, new Output(execution));
+        if (mode() !== "off" && startsTraining(execution.commandLine.value)) this.running.set(execution, new Output(execution));
       }),
       vscode.window.onDidEndTerminalShellExecution(({ execution, exitCode }) => {
         const output = this.running.get(execution);

@@ -2,7 +2,7 @@
 // Arguments go to pytest alone: npm test -- tests/lsp -k hover
 
 import { bundle, ownTarget } from "../bundle.mjs";
-import { bundledServerTests, eslint, grammarTests, manifestTests, mypy, pytest, ruff, tsc } from "../checks.mjs";
+import { bundledServerTests, clientTests, eslint, grammarTests, mypy, pytest, ruff, tsc } from "../checks.mjs";
 import { editorTestObstacle, runEditorTest } from "../editor-test.mjs";
 import { prepareNodePackages } from "../node-packages.mjs";
 import { heading, TaskError } from "../process.mjs";
@@ -36,7 +36,7 @@ export default async function test(args) {
         vsix = packVsix(ownTarget());
       },
     ],
-    ["manifest tests", () => manifestTests()],
+    ["client tests", () => clientTests()],
     ["bundled server", () => bundledServerTests(python)],
   ];
   if (obstacle === undefined) steps.push(["VS Code", () => runEditorTest(python, needed(vsix))]);

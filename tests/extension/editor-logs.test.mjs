@@ -129,9 +129,9 @@ inEditor("logs", { prepare }, (sitting, step) => {
   });
 
   step("a stall is told once, with commands to copy, while the job can still be inspected", async () => {
-    const toast = page.locator(".notification-list-item", { hasText: "no progress for" });
+    const toast = page.locator(".notification-list-item", { hasText: "can be inspected" });
     await toast.waitFor({ timeout: 150_000 });
-    await watched("hanging.log: no progress").waitFor();
+    await watched("hanging.log: no ").waitFor();
     await workbench.screenshot("stall");
     assert.equal(await toast.count(), 1);
     await toast.getByRole("button", { name: "Copy a Command" }).click();

@@ -12,7 +12,6 @@ from pathlib import Path
 FAULTY_RANK = 37
 _GPUS = 8
 _START_S = 1_790_000_000
-_PIECE_BYTES = 1 << 22
 
 
 def _clock(seconds: float) -> str:
@@ -100,14 +99,12 @@ def _glog(at_s: float) -> str:
     return f"{moment:%m%d %H:%M:%S}.{moment.microsecond:06d}"
 
 
-def _lines(ranks: range, world: int, size: int, chance: random.Random, faulty: int, mark: bool) -> Iterator[list[str]]:
-    """The log in pieces: beginnings, steps until about `size` bytes were written, ends."""
+def _marked(rank: int, texts: Iterator[str], mark: bool) -> list[str]:
+    return [f"[default{rank % _GPUS}]:[rank{rank}]: {text}" if mark else text for text in texts]
 
-    def marked(rank: int, texts: Iterator[str]) -> list[str]:
-        return [f"[default{rank % _GPUS}]:[rank{rank}]: {text}" if mark else text for text in texts]
 
-    for rank in ranks:
-        yield marked(rank, _head(rank, world))
+def _steps(ranks: range, size: int, chance: random.Random, mark: bool) -> Iterator[tuple[list[str], int, float]]:
+    """The steps of the ranks in pieces until about `size` bytes were written, each with the step and the time it ends at."""
     step, at_s, written = 0, 60.0, 0
     while written < size:
         step += 1
@@ -116,36 +113,40 @@ def _lines(ranks: range, world: int, size: int, chance: random.Random, faulty: i
         for rank in ranks:
             milliseconds = 975 + chance.random() * 12
             loss = 2 + 6 / (1 + step / 900) + chance.random() / 20
-            piece += marked(rank, iter((_step(rank, step, at_s, loss, milliseconds), *_now_and_then(rank, step, chance))))
+            piece += _marked(rank, iter((_step(rank, step, at_s, loss, milliseconds), *_now_and_then(rank, step, chance))), mark)
         if ranks[0] == 0 and step % 5 == 0:
-            piece += marked(0, iter((_bar(step % 900, 900),)))
+            piece += _marked(0, iter((_bar(step % 900, 900),)), mark)
         written += sum(map(len, piece)) + len(piece)
-        yield piece
-    for rank in ranks:
-        yield marked(rank, _end(rank, world, step, at_s, faulty))
+        yield piece, step, at_s
 
 
 def write_combined(path: Path, size: int, ranks: int = 64) -> None:
     """One log of about `size` bytes in which all ranks of a job write; one of them fails near the end."""
-    _write(path, _lines(range(ranks), ranks, size, random.Random(7), FAULTY_RANK % ranks, True))
+    step, at_s = 0, 0.0
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        for rank in range(ranks):
+            out.write("".join(f"{text}\n" for text in _marked(rank, _head(rank, ranks), True)))
+        for piece, step, at_s in _steps(range(ranks), size, random.Random(7), True):  # noqa: B007  the last ones are used
+            out.write("".join(f"{text}\n" for text in piece))
+        for rank in range(ranks):
+            out.write("".join(f"{text}\n" for text in _marked(rank, _end(rank, ranks, step, at_s, FAULTY_RANK % ranks), True)))
 
 
 def write_rank_files(folder: Path, files: int, size: int) -> None:
-    """One log of about `size` bytes for every rank of a job; one of them fails near its end."""
+    """One log of about `size` bytes for every rank of a job; one of them fails near its end.
+
+    The steps of every eighth rank are the same bytes, since ten gigabytes are not written line by line.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    steps: list[tuple[bytes, int, float]] = []
+    for variant in range(min(_GPUS, files)):
+        texts: list[str] = []
+        step, at_s = 0, 0.0
+        for piece, step, at_s in _steps(range(variant, variant + 1), size, random.Random(variant), False):  # noqa: B007
+            texts += piece
+        steps.append(("".join(f"{text}\n" for text in texts).encode(), step, at_s))
     for rank in range(files):
-        _write(folder / f"rank_{rank}.log", _lines(range(rank, rank + 1), files, size, random.Random(rank), FAULTY_RANK % files, False))
-
-
-def _write(path: Path, pieces: Iterator[list[str]]) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        waiting: list[str] = []
-        waiting_bytes = 0
-        for piece in pieces:
-            waiting += piece
-            waiting_bytes += sum(map(len, piece))
-            if waiting_bytes > _PIECE_BYTES:
-                out.write("\n".join(waiting) + "\n")
-                waiting, waiting_bytes = [], 0
-        if waiting:
-            out.write("\n".join(waiting) + "\n")
+        body, step, at_s = steps[rank % len(steps)]
+        head = "".join(f"{text}\n" for text in _head(rank, files))
+        end = "".join(f"{text}\n" for text in _end(rank, files, step, at_s, FAULTY_RANK % files))
+        (folder / f"rank_{rank}.log").write_bytes(head.encode() + body + end.encode())

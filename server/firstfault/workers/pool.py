@@ -9,12 +9,13 @@ import concurrent.futures as cf
 import importlib
 import multiprocessing
 import os
+import queue
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -45,6 +46,7 @@ class Told:
     inputs: Callable[[int], None] = lambda _: None
     stop: Callable[[], bool] = lambda: False
     done_bytes: int = field(default=0, init=False)
+    done_inputs: int = field(default=0, init=False)
 
 
 def processors() -> int:
@@ -123,35 +125,55 @@ def _collect(
     Large inputs begin first, so that none of them is left for the end.
     """
     there = [i for i, source in enumerate(sources) if not _is_local(source)]
-    order = sorted(there, key=lambda i: (-sources[i].size_bytes, i))
-    place = {executor.submit(read, job, sources[i]): i for i in order}
     answers: list[Answer | None] = [None] * len(sources)
-    waiting = set(place)
-    while waiting:
-        finished, waiting = cf.wait(waiting, timeout=_LOOK_EVERY_S, return_when=cf.FIRST_COMPLETED)
-        for future in finished:
-            try:
-                answer = future.result()
-            except Exception as error:
-                if _is_death(error):
-                    continue
-                raise
-            if isinstance(answer.error, ForeignWorker):
-                if foreign_ends:
-                    raise answer.error
+    place: dict[cf.Future[Answer], int] = {}
+    # Each future announces itself: asking all of them again and again takes longer than reading small files.
+    finished: queue.SimpleQueue[cf.Future[Answer]] = queue.SimpleQueue()
+    for i in sorted(there, key=lambda i: (-sources[i].size_bytes, i)):
+        try:
+            future = executor.submit(read, job, sources[i])
+        except cf.BrokenExecutor:
+            break
+        place[future] = i
+        future.add_done_callback(finished.put)
+    left = len(place)
+    while left:
+        for future in _announced(finished):
+            left -= 1
+            source = sources[place[future]]
+            answer = _answer(future)
+            if answer is None or (isinstance(answer.error, ForeignWorker) and not foreign_ends):
                 continue
-            if answer.error is not None and not sources[place[future]].listed:
+            if answer.error is not None and (isinstance(answer.error, ForeignWorker) or not source.listed):
                 raise answer.error
             answers[place[future]] = answer
-            told.done_bytes += sources[place[future]].size_bytes
-        if finished:
-            told.inputs(sum(a is not None for a in answers))
+            told.done_inputs += 1
+            told.done_bytes += source.size_bytes
+        told.inputs(told.done_inputs)
         told.bytes(counted() if counted is not None else told.done_bytes)
         if told.stop():
-            for future in waiting:
-                future.cancel()
+            for waiting in place:
+                waiting.cancel()
             raise Stopped
     return answers
+
+
+def _announced(finished: queue.SimpleQueue[cf.Future[Answer]]) -> Iterator[cf.Future[Answer]]:
+    """The futures that are finished now; waits a moment for the first."""
+    with suppress(queue.Empty):
+        yield finished.get(timeout=_LOOK_EVERY_S)
+        while True:
+            yield finished.get_nowait()
+
+
+def _answer(future: cf.Future[Answer]) -> Answer | None:
+    """What a worker answered; `None` where it died over it."""
+    try:
+        return future.result()
+    except Exception as error:
+        if _is_death(error):
+            return None
+        raise
 
 
 def _is_local(source: Source) -> bool:

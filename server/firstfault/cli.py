@@ -99,7 +99,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
 def _library(args: argparse.Namespace, *, tell: bool = True) -> Library:
     """The encyclopedia with the user's pages: those of the user's folder and of every --pages; `tell` of those that cannot be read."""
     from .knowledge.library import load_library
-    from .read.scan import config_folder
+    from .read.cache import config_folder
 
     folders = [f for f in (config_folder() / "pages",) if f.is_dir()]
     for given in args.pages:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from ..knowledge.check import Problem, check_text
-from ..read.scan import config_folder
+from ..read.cache import config_folder
 from .diagnostics import SOURCE
 from .documents import Document
 from .jobs import Jobs, StopFlag, Superseded
 from .positions import units_of
 from .session import DEBOUNCE_S, Session
+
+if TYPE_CHECKING:
+    from ..knowledge.check import Problem
 
 FOLDER = (".firstfault", "pages")
 CODE = "own-page"
@@ -74,6 +77,8 @@ class OwnPages:
         session, text, path = self._session, document.text, document.path
 
         def work(_: StopFlag) -> list[Problem]:
+            from ..knowledge.check import check_text
+
             library = session.library()
             return check_text(library, text, path) if library else []
 

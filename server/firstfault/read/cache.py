@@ -1,4 +1,4 @@
-"""Keeps what is costly to compute in the user's cache folder, and gives back only what is intact. Knows not what it keeps.
+"""Knows the user's folders, keeps there what is costly to compute, and gives back only what is intact. Knows not what it keeps.
 
 A name carries a digest of everything its content depends on, so nothing is ever out of date; what is damaged counts as absent.
 """
@@ -48,3 +48,12 @@ def cache_folder() -> Path:
     if os.name == "nt":
         return Path(os.environ.get("LOCALAPPDATA", os.path.expanduser("~"))) / "firstfault" / "cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "firstfault"
+
+
+def config_folder() -> Path:
+    """Where the user's own pages may lie: FIRSTFAULT_CONFIG, else the user's configuration folder."""
+    if given := os.environ.get("FIRSTFAULT_CONFIG"):
+        return Path(given)
+    if os.name == "nt":
+        return Path(os.environ.get("APPDATA", os.path.expanduser("~"))) / "firstfault"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "firstfault"

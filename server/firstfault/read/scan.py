@@ -6,10 +6,8 @@ Knows needles as plain bytes and what a line is; knows neither pages nor cleanin
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from .cache import load_cached, store_cached
@@ -166,12 +164,3 @@ def _database(needles: tuple[bytes, ...]) -> Any:
     database = _compile(needles)
     store_cached(name, _hyperscan.dumpb(database))
     return database
-
-
-def config_folder() -> Path:
-    """Where the user's own pages may lie: FIRSTFAULT_CONFIG, else the user's configuration folder."""
-    if given := os.environ.get("FIRSTFAULT_CONFIG"):
-        return Path(given)
-    if os.name == "nt":
-        return Path(os.environ.get("APPDATA", os.path.expanduser("~"))) / "firstfault"
-    return Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "firstfault"

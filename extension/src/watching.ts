@@ -60,9 +60,16 @@ export class Watching implements vscode.Disposable {
   }
 
   private async begin(file: string): Promise<void> {
-    await this.ask(file, true);
-    if (!this.states.has(file)) this.states.set(file, undefined);
-    this.show();
+    // Word of the file may come before the answer.
+    this.states.set(file, undefined);
+    try {
+      await this.ask(file, true);
+    } catch (error) {
+      this.states.delete(file);
+      throw error;
+    } finally {
+      this.show();
+    }
   }
 
   private async end(file: string): Promise<void> {
@@ -77,12 +84,12 @@ export class Watching implements vscode.Disposable {
 
   private update(state: WatchedParams): void {
     const file = vscode.Uri.parse(state.uri).fsPath;
-    // Word of a file may come before the answer that it is watched, and after it no longer is.
-    if (!this.states.has(file) && this.states.size === 0) this.states.set(file, state);
+    // Word of a file may still come when it is no longer watched.
     if (!this.states.has(file)) return;
+    const before = this.states.get(file)?.state;
     this.states.set(file, state);
     this.show();
-    if (state.state === "stalled" && vscode.workspace.getConfiguration("firstfault", vscode.Uri.file(file)).get<boolean>("watch.notifyStall", true)) {
+    if (state.state === "stalled" && before !== "stalled" && vscode.workspace.getConfiguration("firstfault", vscode.Uri.file(file)).get<boolean>("watch.notifyStall", true)) {
       void this.trouble.guard(() => this.tellStall(file, state));
     }
   }

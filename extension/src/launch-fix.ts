@@ -31,8 +31,14 @@ export async function applySetting(session: Session, setting: unknown, log: Cont
 }
 
 async function pick(fix: FixResult): Promise<string | undefined> {
-  const items = fix.choices.map((choice) => ({ label: path.basename(choice.path), description: vscode.workspace.asRelativePath(choice.path), path: choice.path }));
-  return (await vscode.window.showQuickPick(items, { title: fix.title, placeHolder: vscode.l10n.t("Which launch file is to be changed?") }))?.path;
+  const items = fix.choices.map((choice) => ({ label: choice.title, description: folderOf(choice.path), path: choice.path }));
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Which launch file is to be changed?"), matchOnDescription: true }))?.path;
+}
+
+/** The folder of a file within the workspace; empty at its top. */
+function folderOf(file: string): string {
+  const folder = path.dirname(vscode.workspace.asRelativePath(file));
+  return folder === "." ? "" : folder;
 }
 
 async function explain(fix: FixResult): Promise<void> {

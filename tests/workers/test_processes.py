@@ -88,10 +88,10 @@ def test_standard_input_is_read_beside_the_workers(rank_files, monkeypatch):
     assert to_json(diagnose([rank_files, "-"], library=LIBRARY, workers=2).report) == alone
 
 
-def _die_once(job, source):
-    if source.name.endswith("rank_5.log"):
+def _die_once(job, sources):
+    if any(source.name.endswith("rank_5.log") for source in sources):
         os.kill(os.getpid(), signal.SIGKILL)
-    return task.read_on_worker(job, source, pool._count)
+    return [task.read_on_worker(job, source, pool._count) for source in sources]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the dying worker is forked from this test")
@@ -144,6 +144,17 @@ def test_processes_are_started_for_large_inputs_only(rank_files, monkeypatch):
     assert pool.fitting_workers(sources) == 4
     assert pool.fitting_workers(sources[:3]) == 3
     assert pool.fitting_workers(sources[:1]) == 1
+
+
+def test_small_inputs_travel_together_and_large_ones_alone(tmp_path, monkeypatch):
+    sources = []
+    for i, size in enumerate((10, 5_000_000, 20, 300, 7_000_000, 5)):
+        path = tmp_path / f"{i}.log"
+        path.write_bytes(b"x" * size)
+        sources.append(find_sources([path])[0])
+    monkeypatch.setattr(pool, "_FEWEST_BATCHES", 4)
+    assert list(pool._batches(sources, range(6))) == [[4], [1], [3, 2, 0, 5]]
+    assert list(pool._batches(sources, [])) == []
 
 
 def test_a_worker_with_other_pages_is_refused(rank_files):

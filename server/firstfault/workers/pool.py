@@ -30,8 +30,14 @@ from .task import Answer, ForeignWorker, Job, keep_library, read_on_worker
 WORTH_PROCESSES_BYTES = 96 << 20
 _LOOK_EVERY_S = 0.1
 _RETRIES = 5
+_BATCH_BYTES = 32 << 20
+_BATCH_INPUTS = 64
+_FEWEST_BATCHES = 64
 _GRACE_S = 1.0
 _CONNECT = "10s"
+
+
+_Answers = cf.Future[list[Answer]]
 
 
 class Stopped(Exception):
@@ -96,7 +102,7 @@ def read_on_cluster(address: str, job: Job, sources: Sequence[Source], told: Tol
     away = [replace(s, path=s.path.absolute()) if s.path is not None else s for s in sources]
     with _cluster(address) as executor:
         try:
-            answers = _collect(executor, read_on_worker, job, away, told, None, True)
+            answers = _collect(executor, _read, job, away, told, None, True)
         except ImportError as error:
             raise InputError(
                 "the workers of the cluster do not know FirstFault", reason=str(error), where=address,
@@ -113,7 +119,7 @@ def read_on_cluster(address: str, job: Job, sources: Sequence[Source], told: Tol
 
 def _collect(
     executor: cf.Executor,
-    read: Callable[[Job, Source], Answer],
+    read: Callable[[Job, list[Source]], list[Answer]],
     job: Job,
     sources: Sequence[Source],
     told: Told,
@@ -126,39 +132,55 @@ def _collect(
     """
     there = [i for i, source in enumerate(sources) if not _is_local(source)]
     answers: list[Answer | None] = [None] * len(sources)
-    place: dict[cf.Future[Answer], int] = {}
+    places: dict[_Answers, list[int]] = {}
     # Each future announces itself: asking all of them again and again takes longer than reading small files.
-    finished: queue.SimpleQueue[cf.Future[Answer]] = queue.SimpleQueue()
-    for i in sorted(there, key=lambda i: (-sources[i].size_bytes, i)):
+    finished: queue.SimpleQueue[_Answers] = queue.SimpleQueue()
+    for batch in _batches(sources, there):
         try:
-            future = executor.submit(read, job, sources[i])
+            future = executor.submit(read, job, [sources[i] for i in batch])
         except cf.BrokenExecutor:
             break
-        place[future] = i
+        places[future] = batch
         future.add_done_callback(finished.put)
-    left = len(place)
+    left = len(places)
     while left:
         for future in _announced(finished):
             left -= 1
-            source = sources[place[future]]
-            answer = _answer(future)
-            if answer is None or (isinstance(answer.error, ForeignWorker) and not foreign_ends):
-                continue
-            if answer.error is not None and (isinstance(answer.error, ForeignWorker) or not source.listed):
-                raise answer.error
-            answers[place[future]] = answer
-            told.done_inputs += 1
-            told.done_bytes += source.size_bytes
+            for i, answer in zip(places[future], _result(future), strict=False):
+                if isinstance(answer.error, ForeignWorker) and not foreign_ends:
+                    continue
+                if answer.error is not None and (isinstance(answer.error, ForeignWorker) or not sources[i].listed):
+                    raise answer.error
+                answers[i] = answer
+                told.done_inputs += 1
+                told.done_bytes += sources[i].size_bytes
         told.inputs(told.done_inputs)
         told.bytes(counted() if counted is not None else told.done_bytes)
         if told.stop():
-            for waiting in place:
+            for waiting in places:
                 waiting.cancel()
             raise Stopped
     return answers
 
 
-def _announced(finished: queue.SimpleQueue[cf.Future[Answer]]) -> Iterator[cf.Future[Answer]]:
+def _batches(sources: Sequence[Source], there: Sequence[int]) -> Iterator[list[int]]:
+    """The inputs in batches that one worker reads: small ones together, since sending each alone costs as much as reading it."""
+    sizes = {i: sources[i].size_bytes for i in there}
+    most = min(_BATCH_BYTES, sum(sizes.values()) // _FEWEST_BATCHES)
+    batch: list[int] = []
+    filled = 0
+    for i in sorted(there, key=lambda i: (-sizes[i], i)):
+        # A pipe tells no size.
+        if batch and (filled + sizes[i] > most or len(batch) >= _BATCH_INPUTS or not sizes[i]):
+            yield batch
+            batch, filled = [], 0
+        batch.append(i)
+        filled += sizes[i]
+    if batch:
+        yield batch
+
+
+def _announced(finished: queue.SimpleQueue[_Answers]) -> Iterator[_Answers]:
     """The futures that are finished now; waits a moment for the first."""
     with suppress(queue.Empty):
         yield finished.get(timeout=_LOOK_EVERY_S)
@@ -166,13 +188,13 @@ def _announced(finished: queue.SimpleQueue[cf.Future[Answer]]) -> Iterator[cf.Fu
             yield finished.get_nowait()
 
 
-def _answer(future: cf.Future[Answer]) -> Answer | None:
-    """What a worker answered; `None` where it died over it."""
+def _result(future: _Answers) -> list[Answer]:
+    """What a worker answered; nothing where it died over it."""
     try:
         return future.result()
     except Exception as error:
         if _is_death(error):
-            return None
+            return []
         raise
 
 
@@ -215,8 +237,12 @@ def _end(processes: Iterable[BaseProcess]) -> None:
             process.kill()
 
 
-def _read_counted(job: Job, source: Source) -> Answer:
-    return read_on_worker(job, source, _count)
+def _read_counted(job: Job, sources: list[Source]) -> list[Answer]:
+    return [read_on_worker(job, source, _count) for source in sources]
+
+
+def _read(job: Job, sources: list[Source]) -> list[Answer]:
+    return [read_on_worker(job, source) for source in sources]
 
 
 def _count(count: int) -> None:

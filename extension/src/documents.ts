@@ -18,8 +18,11 @@ const LAUNCH_FILES: vscode.DocumentFilter[] = [
   { scheme: "file", pattern: "**/.vscode/{launch,tasks}.json" },
 ];
 
+/** Pages that people write of their own failures: their mistakes are shown as they are written. */
+const OWN_PAGES: vscode.DocumentFilter[] = [{ scheme: "file", language: "markdown", pattern: "**/.firstfault/pages/*.md" }];
+
 /** What the server is told of. */
-export const SELECTOR: DocumentSelector = [...LOGS, ...LAUNCH_FILES].map((filter) => ({ ...filter, language: filter.language ?? "*" })) as DocumentSelector;
+export const SELECTOR: DocumentSelector = [...LOGS, ...LAUNCH_FILES, ...OWN_PAGES].map((filter) => ({ ...filter, language: filter.language ?? "*" })) as DocumentSelector;
 
 /** The scheme of excerpts of files too large for an editor; the server knows the files themselves. */
 export const EXCERPT_SCHEME = "firstfault-excerpt";
@@ -47,7 +50,7 @@ export function isEnabled(uri: vscode.Uri): boolean {
 /** Whether problems are wanted in this document: always in a log, in a launch file when hints are. */
 export function wantsProblems(document: vscode.TextDocument): boolean {
   if (!isEnabled(document.uri)) return false;
-  return isLog(document) || vscode.workspace.getConfiguration("firstfault", document.uri).get<boolean>("launchFileHints", true);
+  return isLog(document) || vscode.languages.match(OWN_PAGES, document) > 0 || vscode.workspace.getConfiguration("firstfault", document.uri).get<boolean>("lint", true);
 }
 
 /** Whether a document is taken for a log. */

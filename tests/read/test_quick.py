@@ -28,7 +28,7 @@ LINES += [raw for page in load_library().pages.values() for e in (*page.fires, *
         (r"(?:abcdef)+", ("abcdef",)),
         (r"(?=abcdef)", ()),
         (r"(?!abcdef)xyz", ("xyz",)),
-        (r"rank(\d+): (?P<rest>hello|goodbye)", ("goodbye", "hello")),
+        (r"rank(\d+): (?P<rest>hello|goodbye)", ("rank",)),
         (r"rank(\d+): (?P<rest>hello|goodbye) there", (" there",)),
     ],
 )

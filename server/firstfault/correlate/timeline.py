@@ -47,8 +47,11 @@ def build_timeline(facts: Facts, choice: Choice | None) -> list[TimelineEntry]:
                 add(f.line, _kind(f, own), rank, f.failure, facts.library.page(f.failure).title)
     if choice.root.kind == "absent":
         # The lines are those of the ranks that waited; the absent ones are marked where they were last heard.
+        steps = {(s.line.file, s.line.number): s.step for s in facts.progress.steps if s.step is not None}
         for line in last_words(facts, choice.ranks or ()):
-            add(line, "initiating", facts.ranks.of_line(line), choice.root.failure, "the last sign of this rank")
+            step = steps.get((line.file, line.number))
+            says = "the last sign of this rank" + ("" if step is None else f", step {step}")
+            add(line, "initiating", facts.ranks.of_line(line), choice.root.failure, says)
     else:
         for line in choice.root.lines:
             add(line, "initiating", facts.ranks.of_line(line), choice.root.failure, choice.root.page.title)

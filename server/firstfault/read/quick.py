@@ -20,17 +20,35 @@ _MOST_WORDS = 24
 
 
 class Quick:
-    """A compiled expression; `search` gives what the expression's own would."""
+    """An expression; `search` gives what the compiled expression's own would. Compiled when a line first holds one of its words."""
 
-    __slots__ = ("pattern", "words", "_low")
+    __slots__ = ("expression", "_words", "_low", "_compiled")
 
     def __init__(self, expression: str) -> None:
-        self.pattern = re.compile(expression)
-        self.words, self._low = _needed(expression)
+        self.expression = expression
+        self._words: tuple[str, ...] | None = None
+        self._low = False
+        self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every match holds one of these words; none where the expression has none that tell enough."""
+        if self._words is None:
+            self._words, self._low = _needed(self.expression)
+        return self._words
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        if self._compiled is None:
+            self._compiled = re.compile(self.expression)
+        return self._compiled
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match, or `None`."""
-        words = self.words
+        words = self._words
+        if words is None:
+            words = self.words
         if words:
             where = text.lower() if self._low else text
             for word in words:
@@ -38,7 +56,7 @@ class Quick:
                     break
             else:
                 return None
-        return self.pattern.search(text)
+        return (self._compiled or self.pattern).search(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """All matches."""
@@ -47,12 +65,12 @@ class Quick:
 
 
 def quick(expression: str) -> Quick:
-    """Compile an expression for many lines of which few match."""
+    """An expression for many lines of which few match."""
     return Quick(expression)
 
 
 def _needed(expression: str) -> tuple[tuple[str, ...], bool]:
-    """(words of which every match holds one, whether in any case); no words where the expression has none that tell enough."""
+    """(words of which every match holds one, whether in any case)."""
     try:
         tree = _parser.parse(expression)
         folded = bool(tree.state.flags & re.IGNORECASE) or "(?i" in expression

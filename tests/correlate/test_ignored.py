@@ -90,3 +90,21 @@ def test_an_attempt_that_wandb_repeats_is_no_failure():
 def test_what_is_raised_behind_a_repeated_attempt_counts():
     log = "\n".join((*WANDB_RETRY, "Traceback (most recent call last):", '  File "train.py", line 4, in <module>', "    x[9]", "KeyError: 9"))
     check(log, "python-exception", evidence="KeyError")
+
+
+def logged(level):
+    head = f"(EngineCore pid=31) {level} 03-04 05:06:07 [import_utils.py:12] "
+    return [
+        head + "Traceback (most recent call last):",
+        head + '  File "/v/vllm/third_party/kernels/__init__.py", line 16, in <module>',
+        head + "    from . import _C",
+        head + "ImportError: libfast.so.13: cannot open shared object file: No such file or directory",
+    ]
+
+
+def test_a_traceback_that_is_logged_as_a_warning_was_caught():
+    check(join(*logged("WARNING"), "(EngineCore pid=31) INFO 03-04 05:06:09 [core.py:3] Graph capturing finished in 10 secs"), None)
+
+
+def test_a_traceback_that_is_logged_as_an_error_was_not():
+    check(join(*logged("ERROR")), "binary-incompatible", evidence="libfast.so.13")

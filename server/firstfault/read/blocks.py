@@ -37,6 +37,8 @@ _HEADED = re.compile(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
 _RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:[\w]+\.)*[A-Z]\w*(?::|\Z| *:)")
+# WARNING 03-04 05:06:07 [import_utils.py:408]
+_WARNING = re.compile(r"\bWARN(?:ING)?\b")
 _BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
@@ -152,7 +154,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
             stream.indent = len(text) - len(text.lstrip())
             stream.in_frame = True
-            if stream.ignored:
+            if stream.ignored or _is_warned_of(line):
                 out.ignored.add(line.number)
             out.chain_at[key_of(line)] = stream.chain
         elif stream.in_frame or stream.frames:
@@ -164,7 +166,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                     line, stream.first or line, stream.frames, stream.chain, stream.position, stream.ignored
                 )  # fmt: skip
                 out.chain_at[key_of(line)] = stream.chain
-                if stream.ignored:
+                if stream.ignored or _is_warned_of(line):
                     out.ignored.add(line.number)
                 stream.frames, stream.in_frame, stream.linked = [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
@@ -179,6 +181,11 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             if value is not None:
                 table[line.number] = value
     return out
+
+
+def _is_warned_of(line: Line) -> bool:
+    """Whether a logger printed this line of a traceback as a warning: then the program caught the exception."""
+    return len(line.columns) > 0 and _WARNING.search(line.raw[: line.columns[0]]) is not None
 
 
 def _looks_raised(text: str) -> bool:

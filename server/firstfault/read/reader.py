@@ -33,8 +33,8 @@ class Budget:
     lines: int = 16_000
     bytes: int = 6 << 20
     head_samples: int = 64
-    samples: int = 400
-    end_samples: int = 400
+    samples: int = 256
+    end_samples: int = 320
 
     @classmethod
     def for_inputs(cls, count: int) -> Budget:

@@ -43,7 +43,7 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
         elif _copies(facts, root) > 1 or len(failing) > 1:
             return _unsigned(facts, root, own, _others_came_further(pool, root))
     if not named:
-        return None
+        return _not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     return _first_ones(root, named)
@@ -110,6 +110,15 @@ def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
         return ()
     common = set.intersection(*({a, b} for a, b in pairs))
     return tuple(int(r) for r in common) if len(common) == 1 else ()
+
+
+def _not_stopped(facts: Facts) -> tuple[int, ...] | None:
+    """The one rank whose process the launcher did not stop when it stopped all others: it had ended before."""
+    closed = facts.launchers.closed_pids
+    known = {pid: rank for pid, rank in facts.ranks.by_pid.items()}
+    left = {rank for pid, rank in known.items() if pid not in closed} - {known[pid] for pid in closed if pid in known}
+    stopped = sum(pid in known for pid in closed)
+    return tuple(left) if len(left) == 1 and stopped and stopped == len(closed) else None
 
 
 def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_further: bool) -> tuple[int, ...] | None:

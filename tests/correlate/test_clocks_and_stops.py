@@ -1,0 +1,44 @@
+"""What clocks of several hosts and the launcher's list of stopped processes tell."""
+
+from firstfault.diagnose import diagnose
+
+from .check import check
+from .logs import nccl_init, sigterms, traceback
+
+
+def test_the_process_that_was_not_stopped_had_ended_before():
+    log = "\n".join(
+        [
+            *(nccl_init(r, 4, "gpu-01", 100 + r, r, f"{16 + 16 * r:x}000") for r in range(4)),
+            traceback("KeyError: 'label'"),
+            sigterms(100, 101, 103),
+        ]
+    )
+    check(log, "python-exception", [2])
+
+
+def test_a_list_of_stopped_processes_that_are_not_known_names_nobody():
+    log = "\n".join(["world_size: 4", traceback("KeyError: 'label'", file="/job/torch_train.py"), sigterms(100, 101, 103)])
+    check(log, "python-exception", None)
+
+
+def write_node(folder, name, ranks, ahead_s, fault):
+    rows = []
+    for step in range(1, 8):
+        at = 36_000 + step * 10 + ahead_s
+        clock = f"2026-11-02 {at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d},000"
+        rows += [f"[rank{r}]: {clock} - INFO - step: {step}  loss: 2.31" for r in ranks]
+    (folder / f"{name}.log").write_text("\n".join([*rows, *fault]) + "\n")
+
+
+def test_clocks_of_two_hosts_are_compared_by_the_steps_they_both_print(tmp_path):
+    write_node(tmp_path, "node01", (0, 1), 0, ["[rank0]: KeyError: 'x'"])
+    write_node(tmp_path, "node02", (2, 3), 90, [])
+    limits = diagnose([tmp_path]).report.limits
+    assert any("clocks of node01 and node02 differ by 90.0 s" in limit for limit in limits), limits
+
+
+def test_clocks_that_agree_are_not_spoken_of(tmp_path):
+    write_node(tmp_path, "node01", (0, 1), 0, [])
+    write_node(tmp_path, "node02", (2, 3), 0, [])
+    assert not any("clocks" in limit for limit in diagnose([tmp_path]).report.limits)

@@ -1,9 +1,14 @@
 """What clocks of several hosts and the launcher's list of stopped processes tell."""
 
+from firstfault.correlate.launchers import read_launchers
+from firstfault.correlate.reading import Reading
 from firstfault.diagnose import diagnose
+from firstfault.knowledge.library import load_library
+from firstfault.observe import observe, scanner_for
+from firstfault.read.reader import read_chunks
 
 from .check import check
-from .logs import nccl_init, sigterms, traceback
+from .logs import exit_entry, nccl_init, sigterms, stamp, summary, traceback
 
 
 def test_the_process_that_was_not_stopped_had_ended_before():
@@ -42,3 +47,28 @@ def test_clocks_that_agree_are_not_spoken_of(tmp_path):
     write_node(tmp_path, "node01", (0, 1), 0, [])
     write_node(tmp_path, "node02", (2, 3), 0, [])
     assert not any("clocks" in limit for limit in diagnose([tmp_path]).report.limits)
+
+
+def launchers_of(log):
+    library = load_library()
+    scanner = scanner_for(library)
+    return read_launchers(Reading([observe(library, scanner, read_chunks(scanner, [log.encode()], "x"), 0)]))
+
+
+def test_a_sigtermed_entry_that_quotes_a_traceback_had_failed_before():
+    log = summary(
+        exit_entry(0, 3, 3, -15, 103, said="Traceback (most recent call last):"),
+        exit_entry(1, 1, 1, -15, 101, said="Signal 15 (SIGTERM) received by PID 101"),
+    )
+    assert {e.rank for e in launchers_of(log).own_failures()} == {3}
+
+
+def test_a_process_that_sigterm_could_not_end_was_the_stuck_one():
+    log = "\n".join(
+        [
+            *(nccl_init(r, 4, "gpu-01", 100 + r, r, f"{16 + 16 * r:x}000") for r in range(4)),
+            "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 60000ms for recv operation to complete",
+            f"W{stamp(90)} 900 torch/distributed/elastic/multiprocessing/api.py:900] Unable to shutdown process 102 via 15, forcefully exiting via 9",
+        ]
+    )
+    check(log, "collective-timeout", [2], verdict="undetermined")

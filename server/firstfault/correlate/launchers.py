@@ -86,7 +86,12 @@ class Exit:
 
     @property
     def stopped(self) -> bool:
-        """Whether this looks like an exit that something else caused: SIGTERM or what schedulers say of it."""
+        """Whether this looks like an exit that something else caused: SIGTERM or what schedulers say of it.
+
+        An entry that quotes a Python traceback had failed before SIGTERM reached it.
+        """
+        if self.traceback_line is not None and "Traceback (most recent call last)" in self.traceback_line.text:
+            return False
         return self.code in (-15, 143) or self.said.startswith("Terminated")
 
 

@@ -49,8 +49,8 @@ def build_timeline(facts: Facts, choice: Choice | None) -> list[TimelineEntry]:
         # The lines are those of the ranks that waited; the absent ones are marked where they were last heard.
         steps = {(s.line.file, s.line.number): s.step for s in facts.progress.steps if s.step is not None}
         for line in last_words(facts, choice.ranks or ()):
-            step = steps.get((line.file, line.number))
-            says = "the last sign of this rank" + ("" if step is None else f", step {step}")
+            number = steps.get((line.file, line.number))
+            says = "the last sign of this rank" + ("" if number is None else f", step {number}")
             add(line, "initiating", facts.ranks.of_line(line), choice.root.failure, says)
     else:
         for line in choice.root.lines:

@@ -72,6 +72,10 @@ def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], 
     lagging = lagging_ranks(facts.progress)
     if lagging is not None:
         return lagging[0]
+    # A process that even SIGTERM did not end was stopped or stood in the driver.
+    stuck = {facts.ranks.by_pid[pid] for pid in facts.launchers.forced_pids if pid in facts.ranks.by_pid}
+    if len(stuck) == 1 and not stuck & set(root.ranks):
+        return tuple(stuck)
     victims = set(root.ranks) | collectives.waiting_ranks()
     world = facts.ranks.world_size
     if world is not None and len(victims) >= world > 1:

@@ -72,3 +72,11 @@ def test_a_process_that_sigterm_could_not_end_was_the_stuck_one():
         ]
     )
     check(log, "collective-timeout", [2], verdict="undetermined")
+
+
+def test_files_named_after_slurm_tasks_tell_the_rank_where_the_content_does_not(tmp_path):
+    for task in range(4):
+        fault = traceback("KeyError: 'label'", file="/job/torch_train.py") if task == 2 else "waiting"
+        (tmp_path / f"slurm-81_{task}.out").write_text(f"torch 2.9 starts, world_size: 4\n{fault}\n")
+    incident = diagnose([tmp_path]).report.incidents[0]
+    assert (incident.failure, incident.initiating.ranks) == ("python-exception", (2,))

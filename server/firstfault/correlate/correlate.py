@@ -70,6 +70,8 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
 
 
 _RANK_NAME = re.compile(r"(?i)(?:^|[/_.-])rank[_-]?(\d+)(?=[/_.-]|$)")
+# slurm-%j_%t.out: one file a task
+_TASK_NAME = re.compile(r"(?:^|/)slurm-\d+[_.](\d+)\.(?:out|err|log)(?:\.gz|\.zst)?$")
 _ELASTIC_NAME = re.compile(r"attempt_\d+/(\d+)/(?:stdout|stderr|error)\.\w+$")
 _HOST_NAME = re.compile(r"(?i)(?:^|[/_-])((?:node|host|worker)[-_]?\d+)(?=[/_.-]|$)")
 
@@ -77,7 +79,7 @@ _HOST_NAME = re.compile(r"(?i)(?:^|[/_-])((?:node|host|worker)[-_]?\d+)(?=[/_.-]
 def _from_name(name: str) -> tuple[int | None, str | None]:
     """The rank and host that a file name tells, where the content does not say."""
     path = PurePath(name).as_posix()
-    m = _RANK_NAME.search(path) or _ELASTIC_NAME.search(path)
+    m = _RANK_NAME.search(path) or _ELASTIC_NAME.search(path) or _TASK_NAME.search(path)
     host = _HOST_NAME.search(path)
     return (int(m[1]) if m else None), (host[1] if host else None)
 

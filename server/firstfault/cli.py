@@ -72,7 +72,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     listing.add_argument("--stack")
     listing.set_defaults(run=_list)
 
-    search = commands.add_parser("search", parents=[own], help='find a failure by symptom: search "one rank at 100% others idle"')
+    search = commands.add_parser("search", parents=[own], help='find a failure by symptom: search "one rank at 100%% others idle"')
     search.add_argument("words", nargs="+", metavar="WORD")
     search.set_defaults(run=_search)
 

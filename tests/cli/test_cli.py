@@ -179,3 +179,11 @@ def test_fix_shows_and_writes_the_edit_of_a_launch_script(tmp_path, capsys):
     assert script.read_text() == "#!/bin/bash\nexport NCCL_DEBUG=INFO\ntorchrun --nproc-per-node 8 train.py\n"
     assert main(["fix", str(script), "--set", "NCCL_DEBUG=INFO"]) == 0
     assert "nothing to change" in capsys.readouterr().out
+
+
+def test_help_is_printed(capsys):
+    for words in (["--help"], ["diagnose", "--help"], ["search", "--help"], ["fix", "--help"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(words)
+        assert stopped.value.code == 0
+        assert "usage: firstfault" in capsys.readouterr().out

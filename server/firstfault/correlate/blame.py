@@ -96,6 +96,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             if h.page.scope == "job" and not early and any(o.tells == WAITED and o.strength == "direct" for o in pool):
                 # Whoever ended the job from outside did so after ranks had waited for a whole timeout.
                 base = 46
+            if h.page.scope == "job" and _ended_by_the_launcher(facts, h):
+                base = 65
         else:
             base = 55
         return base
@@ -108,12 +110,21 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += -3 if early else 4
         if late:
             base += 10
+        if h.tells == EXIT and any(_ended_by_the_launcher(facts, o) and not _is_after(facts, h, o.first()) for o in pool):
+            return base
         if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
             base += 12
         return base
     return 80
+
+
+def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:
+    """Whether the launcher said before that it ends what these lines call ended: then an exit came first."""
+    ended = [f for f in h.findings if f.captures.get("step")]
+    said = {(f.line.file, f.captures["ended_step"]): f.line.number for f in facts.reading.findings() if f.captures.get("ended_step")}
+    return bool(ended) and all(said.get((f.line.file, f.captures["step"]), f.line.number) < f.line.number for f in ended)
 
 
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from pytest_lsp import ClientServerConfig
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from editor import FAKE_SERVER, Editor, full_params, make_editor, minimal_params  # noqa: E402
+from editor import FAKE_SERVER, OPENED, Editor, full_params, make_editor, minimal_params  # noqa: E402
 
 FAKE = ClientServerConfig(server_command=FAKE_SERVER, client_factory=make_editor)
 
@@ -31,6 +31,16 @@ def scripts(workspace: Path) -> Path:
     for path in workspace.iterdir():
         path.unlink()
     return workspace
+
+
+@pytest.fixture(autouse=True)
+def _closed_behind_each_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A script left open by one test would be offered in the next one that shares the client."""
+    shared = [request.getfixturevalue(name) for name in ("full", "minimal", "either") if name in request.fixturenames]
+    yield
+    for editor in shared:
+        for uri in sorted(OPENED.get(id(editor), ())):
+            editor.close_document(uri)
 
 
 @pytest_lsp.fixture(scope="session", config=FAKE)

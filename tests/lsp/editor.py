@@ -19,6 +19,8 @@ from firstfault.lsp.protocol import make_converter
 FAKE_SERVER = [sys.executable, str(Path(__file__).parent / "fake_server.py")]
 REAL_SERVER = [sys.executable, "-I", "-X", "utf8", str(Path(__file__).parents[2] / "server" / "main.py")]
 PATIENCE_S = 60
+# What each client has open, so that no test finds the documents of another.
+OPENED: dict[int, set[str]] = {}
 _names = itertools.count(1)
 
 
@@ -90,6 +92,7 @@ class Editor(LanguageClient):
         """Open a document and return its URI; without one it gets a name of its own."""
         uri = uri or f"file:///nowhere/run-{next(_names)}.log"
         self.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, language, version, text)))
+        OPENED.setdefault(id(self), set()).add(uri)
         return uri
 
     def change(self, uri: str, version: int, *edits: tuple[tuple[int, int], tuple[int, int], str]) -> None:
@@ -100,6 +103,7 @@ class Editor(LanguageClient):
         self.text_document_did_change(types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(version, uri), list(changes)))
 
     def close_document(self, uri: str) -> None:
+        OPENED.get(id(self), set()).discard(uri)
         self.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
 
     async def pull(self, uri: str, previous: str | None = None) -> Any:

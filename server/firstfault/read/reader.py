@@ -47,7 +47,7 @@ class Budget:
         share = 4 / count
         return cls(
             max(int(whole.lines * share), 400), max(int(whole.bytes * share), 1 << 17),
-            max(int(whole.head_samples * share), 4), max(int(whole.samples * share), 10), max(int(whole.end_samples * share), 14),
+            max(int(whole.head_samples * share), 3), max(int(whole.samples * share), 6), max(int(whole.end_samples * share), 10),
         )  # fmt: skip
 
 

@@ -86,9 +86,20 @@ def read_on_processes(library: Library, job: Job, sources: Sequence[Source], wor
         _end(set(multiprocessing.active_children()) - before)
         raise
     executor.shutdown(wait=True)
+    done = told.done_bytes
+
+    def read_here(count: int) -> None:
+        nonlocal done
+        done += count
+        told.bytes(max(done, counter.value))
+        if told.stop():
+            raise Stopped
+
     for index, source in enumerate(sources):
         if answers[index] is None:
-            answers[index] = read_on_worker(job, source, None)
+            answers[index] = read_on_worker(job, source, read_here)
+            told.done_inputs += 1
+            told.inputs(told.done_inputs)
     return [a for a in answers if a is not None]
 
 
@@ -144,6 +155,7 @@ def _collect(
         future.add_done_callback(finished.put)
     left = len(places)
     while left:
+        before = told.done_inputs
         for future in _announced(finished):
             left -= 1
             for i, answer in zip(places[future], _result(future), strict=False):
@@ -154,7 +166,8 @@ def _collect(
                 answers[i] = answer
                 told.done_inputs += 1
                 told.done_bytes += sources[i].size_bytes
-        told.inputs(told.done_inputs)
+        if told.done_inputs > before:
+            told.inputs(told.done_inputs)
         told.bytes(counted() if counted is not None else told.done_bytes)
         if told.stop():
             for waiting in places:

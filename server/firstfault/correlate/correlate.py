@@ -22,6 +22,7 @@ from .reading import FileReading, Reading
 from .skew import WORTH_TELLING_S, host_skew_s
 from .subject import Subject, subject_of
 from .timeline import build_timeline
+from .unnamed import add_unnamed
 
 MOST_FINDINGS = 5000
 
@@ -36,6 +37,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     collectives = read_collectives(reading, ranks)
     progress = read_progress(reading, ranks)
     structures = [read_structure(f.lines) for f in files]
+    add_unnamed(library, files, structures)
     read_actors(reading, ranks, structures)
     attempts = [read_attempts(f, progress, structure) for f, structure in zip(files, structures, strict=True)]
     facts = Facts(reading, library, structures, launchers, ranks, progress, attempts, host_skew_s(progress, ranks))

@@ -36,7 +36,7 @@ _SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|Excep
 _HEADED = re.compile(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
 _RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
-_EXCEPTION = re.compile(r"^\W{0,4}(?:[\w]+\.)*[A-Z]\w*(?::|\Z| *:)")
+_EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
 # WARNING 03-04 05:06:07 [import_utils.py:408]
 _WARNING = re.compile(r"\bWARN(?:ING)?\b")
 _BLOCK_LINES = 40

@@ -1,0 +1,49 @@
+"""Exceptions whose names no page knows, at the end of a traceback."""
+
+import pytest
+
+from .check import check
+
+HEAD = [
+    "step 1 loss 2.31",
+    "step 2 loss 2.20",
+    "Traceback (most recent call last):",
+    '  File "/srv/app/train.py", line 71, in <module>',
+    "    main()",
+    '  File "/opt/venv/lib/python3.12/site-packages/torch/hub.py", line 12, in load',
+    "    return fetch(url)",
+]
+
+
+def join(*lines):
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "socket.gaierror: [Errno -2] Name or service not known",
+        "subprocess.TimeoutExpired: Command '['nvidia-smi']' timed out after 5 seconds",
+        "http.client.RemoteDisconnected: Remote end closed connection without response",
+        "pynvml.NVMLError_NotSupported: Not Supported",
+        "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that terminated with:",
+        "struct.error: unpack requires a buffer of 8 bytes",
+        "cv2.error: OpenCV(4.9.0) /io/imgproc.cpp:12: error: (-5:Bad argument) in function 'warpAffine'",
+        "TypeError",
+    ],
+)
+def test_whatever_ends_a_traceback_is_an_exception(last):
+    check(join(*HEAD, last), "python-exception", evidence=last)
+
+
+def test_a_number_behind_the_name_is_no_measure_at_the_end_of_a_traceback():
+    check(join(*HEAD, "AssertionError: 79.59 not less than or equal to 45.9"), "python-exception", evidence="79.59")
+
+
+@pytest.mark.parametrize("last", ["Epoch: 3", "INFO: saved", "model.Linear.weight: 0.31", "UserWarning: the sampler is slow"])
+def test_what_another_process_prints_behind_a_frame_is_none(last):
+    check(join(*HEAD, last), None)
+
+
+def test_the_page_of_a_known_exception_is_asked_first():
+    check(join(*HEAD, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."), "cuda-out-of-memory")

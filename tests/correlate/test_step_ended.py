@@ -23,3 +23,12 @@ def test_a_step_that_srun_did_not_end_was_cancelled():
 
 def test_a_step_of_another_number_was_cancelled():
     check(join(SAYS.replace("771.0", "770.0"), ENDED, *KILLED), "job-cancelled", [])
+
+
+def test_what_tells_whose_exit_it_was_says_more_than_what_does_not():
+    log = join(
+        "LAUNCH INFO 2025-03-04 05:06:07,100 Pod failed",
+        "LAUNCH ERROR 2025-03-04 05:06:07,100 Container failed !!!",
+        "Container rank 2 status failed cmd ['/usr/bin/python3', '-u', 'train.py'] code -6 log log/workerlog.2",
+    )
+    check(log, "process-aborted", [2], evidence="Container rank 2")

@@ -110,6 +110,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += -3 if early else 4
         if late:
             base += 10
+        if h.tells == EXIT and not h.ranks:
+            base += 1
         if h.tells == EXIT and any(_ended_by_the_launcher(facts, o) and not _is_after(facts, h, o.first()) for o in pool):
             return base
         if h.tells == EXIT and _is_told(facts, h, pool):

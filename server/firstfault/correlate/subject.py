@@ -129,6 +129,9 @@ _JOB = (
     ("learning", r"\blearning[_ ]rate"),
     ("loss': ", r"\{'(?:train_)?loss': "),
     ("flwr", r"\bflwr\b"),
+    ("nnu", r"\bnn(?:U-?Net|unet)"),
+    ("batchgenerators", r"\bbatchgenerators"),
+    ("wandb", r"\bwandb\b"),
     ("python", r"(?:task|name|comm)=python"),
     # step 40 … loss: 2.31, epoch 3 loss=0.4
     ("loss", r"(?i)\b(?:step|iter\w*|epoch|batch)\b.{0,200}?(?<![a-z])(?:\w{1,20}_)?loss['\"]?(?: is)?[ :=]{1,3}-?(?:\d|nan|inf)"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ..knowledge.library import Library
 from ..knowledge.page import Page
 from ..model import Finding, Line, Role
-from ..read.blocks import Structure, key_of
+from ..read.blocks import Structure, is_warned_of, key_of
 from .attempts import Attempt
 from .launchers import Exit, Launchers
 from .progress import ProgressFacts
@@ -175,7 +175,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
             line = finding.line
             if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
                 continue
-            if line.number in structure.ignored:
+            if line.number in structure.ignored or (facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line)):
                 continue
             if facts.attempt_of(line) != judged[f.index]:
                 if facts.attempt_of(line) < judged[f.index]:

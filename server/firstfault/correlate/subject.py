@@ -122,7 +122,7 @@ _JOB = (
     ("mpi", r"\bmpirun\b|\bmpiexec\b|MPIJob"),
     ("orte", r"\borted\b|\bORTE"),
     ("prte", r"PRTE|\bprterun\b"),
-    (".py", r"\b(?:pre|post)?train\w*\.py|\b(?:finetune|fine_tune|sft|dpo|ppo|grpo|bert|gpt|llama)\w*\.py"),
+    (".py", r"(?:\b|_)(?:pre|post)?train\w*\.py|\b(?:finetune|fine_tune|sft|dpo|ppo|grpo|bert|gpt|llama)\w*\.py"),
     ("iteration", r"iteration +\d+/ *\d+ \||elapsed time per iteration"),
     ("lm loss", r"\blm loss"),
     ("grad", r"\bgrad[_ ]norm"),

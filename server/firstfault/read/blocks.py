@@ -37,8 +37,8 @@ _HEADED = re.compile(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
 _RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
-# WARNING 03-04 05:06:07 [import_utils.py:408]
-_WARNING = re.compile(r"\bWARN(?:ING)?\b")
+# WARNING 03-04 05:06:07 [import_utils.py:408] · W0304 05:06:07.101000 4711 torch/_dynamo/convert_frame.py:1009]
+_WARNING = re.compile(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
 _BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
@@ -154,7 +154,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
             stream.indent = len(text) - len(text.lstrip())
             stream.in_frame = True
-            if stream.ignored or _is_warned_of(line):
+            if stream.ignored or is_warned_of(line):
                 out.ignored.add(line.number)
             out.chain_at[key_of(line)] = stream.chain
         elif stream.in_frame or stream.frames:
@@ -166,7 +166,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                     line, stream.first or line, stream.frames, stream.chain, stream.position, stream.ignored
                 )  # fmt: skip
                 out.chain_at[key_of(line)] = stream.chain
-                if stream.ignored or _is_warned_of(line):
+                if stream.ignored or is_warned_of(line):
                     out.ignored.add(line.number)
                 stream.frames, stream.in_frame, stream.linked = [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
@@ -183,8 +183,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     return out
 
 
-def _is_warned_of(line: Line) -> bool:
-    """Whether a logger printed this line of a traceback as a warning: then the program caught the exception."""
+def is_warned_of(line: Line) -> bool:
+    """Whether a logger printed this line as a warning: an exception in it was caught."""
     return len(line.columns) > 0 and _WARNING.search(line.raw[: line.columns[0]]) is not None
 
 

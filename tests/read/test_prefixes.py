@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from firstfault.model import Origin
+from firstfault.read.clock import read_time
 from firstfault.read.lines import make_line
 from firstfault.read.origin import family_data
 
@@ -50,3 +51,8 @@ def test_rank_inside_a_group_is_not_the_printing_rank():
 def test_nccl_device_is_not_a_rank():
     line = make_line("gpu-07:4021:4077 [3] NCCL INFO comm 0x1 rank 11 nranks 16 cudaDev 3 busId e0000 - Init COMPLETE", 0, 1)
     assert (line.origin.rank, line.origin.device, line.origin.host, line.origin.pid) == (None, 3, "gpu-07", 4021)
+
+
+@pytest.mark.parametrize("sample", [s["line"] for _, s in SAMPLES if read_time(s["line"][:160])])
+def test_no_prefix_takes_a_time_away(sample):
+    assert make_line(sample, 0, 1).time_s is not None

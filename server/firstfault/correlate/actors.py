@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from ..read.blocks import Structure
+from ..read.quick import quick
 from .ranks import Ranks
 from .reading import Reading
 
@@ -18,7 +19,7 @@ NEEDLES = {
     "class_name: ": 6,
 }
 
-_HEAD = re.compile(r"ActorDiedError: |\bThe actor died\b")
+_HEAD = quick(r"ActorDiedError: |\bThe actor died\b")
 _PID = re.compile(r"^\s*pid: (\d+)\s*$")
 _NAME = re.compile(r"^\s*name: \S*?[A-Za-z]_0:(\d{1,5})\s*$")
 _DEAD = "The actor is dead because"

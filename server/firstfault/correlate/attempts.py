@@ -5,11 +5,11 @@ Knows how launchers, trainers and shells announce a start; a boundary needs an a
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from ..model import Line
 from ..read.blocks import Structure
+from ..read.quick import quick
 from .progress import ProgressFacts
 from .reading import FileReading
 from .reruns import rerun_starts
@@ -37,7 +37,7 @@ NEEDLES = {
     "python -m torch.distributed.launch": 0,
 }
 
-_START = re.compile(
+_START = quick(
     r"(?:^|\$ |\+ )(?:\S+=\S+ )*(?:\S*/)?"
     r"(?:torchrun|deepspeed|accelerate launch|srun|mpirun|mpiexec|python3? -m torch\.distributed\.(?:run|launch))\s"
     r"|Rank of current process: 0\. World size"
@@ -47,7 +47,7 @@ _START = re.compile(
     r"|Beginning trial \d+ of"
     r"|\[runner\.py:\d+:main\] cmd = "
 )
-_END = re.compile(r"exits with return code = |exits successfully|(?i:attempt)[ =:#]+\d+.{0,40}(?:done|failed|rc=|exit)")
+_END = quick(r"exits with return code = |exits successfully|(?i:attempt)[ =:#]+\d+.{0,40}(?:done|failed|rc=|exit)")
 _TOGETHER_LINES = 60
 
 
@@ -62,8 +62,8 @@ class Attempt:
 
 
 # The elastic agent restarts its workers without a word at the usual log level: after this line only new workers can make steps.
-_AGENT_SAW_FAILURE = re.compile(r"failed \(exitcode: -?\d+\) local_rank: \d+ \(pid: \d+\)")
-_AGENT_GAVE_UP = re.compile(r"ChildFailedError|Root Cause \(first observed failure\)")
+_AGENT_SAW_FAILURE = quick(r"failed \(exitcode: -?\d+\) local_rank: \d+ \(pid: \d+\)")
+_AGENT_GAVE_UP = quick(r"ChildFailedError|Root Cause \(first observed failure\)")
 _FEWEST_STEPS = 2
 
 
@@ -98,7 +98,7 @@ def read_attempts(file: FileReading, progress: ProgressFacts, structure: Structu
 def _silent_restarts(file: FileReading, progress: ProgressFacts) -> list[int]:
     """Where an agent restarted its workers: behind a failure that it saw, when steps follow and it has not given up."""
     out = []
-    steps = [s.line for s in progress.steps if s.line.file == file.index and not s.bar]
+    steps = [s.line for s in progress.in_file(file.index)]
     seen = [line for line in file.lines if _AGENT_SAW_FAILURE.search(line.text)]
     gave_up = [line.number for line in file.lines if _AGENT_GAVE_UP.search(line.text)]
     for i, line in enumerate(seen):

@@ -6,11 +6,11 @@ within one group only. Names suspects with the lines that show it; decides nothi
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from ..model import Line
+from ..read.quick import quick
 from .ranks import Ranks
 from .reading import Reading
 
@@ -25,18 +25,17 @@ NEEDLES = {
 
 # WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds
 # A value counts only where it is whole, because excerpts end in the middle of one.
-_WORK = re.compile(
+_WORK = quick(
     r"Work\w{0,8}\((?:PG ID=\d+, )?SeqNum=(\d+), ?OpType=(\w+)(?=[,)])(?:, ?NumelIn=(\d+), ?NumelOut=(\d+))?(?:, ?Timeout\(ms\)=(\d+))?"
 )
 # Before torch 2.0: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1806986 milliseconds
-_OLD_WORK = re.compile(r"WorkNCCL\((?:SeqNum=(\d+), ?)?OpType=(\w+)(?:, ?TensorShape=\[([\d, ]*)\])?, ?Timeout\(ms\)=(\d+)\)")
-_RAN = re.compile(r"ran for (\d+) (?:milliseconds|ms)")
+_OLD_WORK = quick(r"WorkNCCL\((?:SeqNum=(\d+), ?)?OpType=(\w+)(?:, ?TensorShape=\[([\d, ]*)\])?, ?Timeout\(ms\)=(\d+)\)")
+_RAN = quick(r"ran for (\d+) (?:milliseconds|ms)")
 # [PG ID 5 PG GUID 37(TENSOR_MODEL_PARALLEL_GROUP) Rank 1] · [PG 1 Rank 0] · [Rank 2]
-_GROUP = re.compile(r"\[PG (?:ID )?(\d+)(?: PG GUID (\w+)(?:\(([\w.-]*)\))?)? Rank (\d+)\]|\[Rank (\d+)\]")
+_GROUP = quick(r"\[PG (?:ID )?(\d+)(?: PG GUID (\w+)(?:\(([\w.-]*)\))?)? Rank (\d+)\]|\[Rank (\d+)\]")
 # Newest torch says in between which one was started.
-_STATUS = re.compile(r"(?i)last enqueued(?: NCCL)? work: (-?\d+)(?:, last started[^,]{0,80})?, last completed(?: NCCL)? work: (-?\d+)")
-_STUCK = re.compile(r"(?:work sequence id|watchdog at work): (-?\d+)")
-_DUMP = re.compile(r"dump signal due to (?:a collective timeout|[\w ]+?) from  ?rank (\d+)")
+_STATUS = quick(r"(?i)last enqueued(?: NCCL)? work: (-?\d+)(?:, last started[^,]{0,80})?, last completed(?: NCCL)? work: (-?\d+)")
+_DUMP = quick(r"dump signal due to (?:a collective timeout|[\w ]+?) from  ?rank (\d+)")
 _UNBOUNDED = 1 << 62
 _VARYING = {"ALLTOALL", "ALLTOALL_BASE", "SCATTER", "GATHER", "SEND", "RECV", "COALESCED", "RECVANYSOURCE", "_ALLTOALL_BASE"}
 

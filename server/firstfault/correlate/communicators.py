@@ -5,16 +5,16 @@ Knows the init lines of NCCL; knows no failure.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from ..model import Line
+from ..read.quick import quick
 from .reading import Reading
 
 NEEDLES = {"Init START": 0, "Destroy COMPLETE": 0, "Init COMPLETE": 0}
 
 # ncclCommInitRank comm 0x5 rank 1 nranks 2 cudaDev 1 nvmlDev 1 busId 200000 commId 0x56bea185a98d5193 - Init START
-_START = re.compile(r"\brank (\d+) nranks (\d+) .*?commId (0x[0-9a-f]+) - Init (START|COMPLETE)")
+_START = quick(r"\brank (\d+) nranks (\d+) .*?commId (0x[0-9a-f]+) - Init (START|COMPLETE)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from ..knowledge.library import Library
 from ..model import Diagnosis, Incident, InputSummary, Job, Progress, Report, Role, Unexplained
 from ..read.blocks import read_structure
 from ..read.clock import write_time
+from ..read.quick import quick
 from .actors import read_actors
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
@@ -98,32 +99,32 @@ def _input(facts: Facts, f: FileReading) -> InputSummary:
 
 
 _LAUNCHERS = (
-    ("torchrun", re.compile(r"torchrun|torch/distributed/(?:run|elastic)|torch\.distributed\.(?:run|elastic)|ChildFailedError")),
-    ("deepspeed", re.compile(r"deepspeed/launcher|\[launch\.py:|\[runner\.py:|deepspeed ")),
-    ("accelerate", re.compile(r"accelerate launch|accelerate/commands/launch")),
-    ("slurm", re.compile(r"\bsrun: |slurmstepd|\bsrun ")),
-    ("mpirun", re.compile(r"\bmpirun|mpiexec|\[\d+,\d+\]<std")),
-    ("ray", re.compile(r"\bray::|ray\.exceptions|RayTaskError")),
+    ("torchrun", quick(r"torchrun|torch/distributed/(?:run|elastic)|torch\.distributed\.(?:run|elastic)|ChildFailedError")),
+    ("deepspeed", quick(r"deepspeed/launcher|\[launch\.py:|\[runner\.py:|deepspeed ")),
+    ("accelerate", quick(r"accelerate launch|accelerate/commands/launch")),
+    ("slurm", quick(r"\bsrun: |slurmstepd|\bsrun ")),
+    ("mpirun", quick(r"\bmpirun|mpiexec|\[\d+,\d+\]<std")),
+    ("ray", quick(r"\bray::|ray\.exceptions|RayTaskError")),
 )
 _FRAMEWORKS = (
-    ("pytorch", re.compile(r"\btorch\b|ProcessGroupNCCL|\[rank\d")),
-    ("deepspeed", re.compile(r"(?i)deepspeed")),
-    ("megatron-lm", re.compile(r"(?i)megatron")),
-    ("lightning", re.compile(r"(?i)lightning")),
-    ("huggingface", re.compile(r"transformers/|huggingface|accelerate/")),
-    ("torchtitan", re.compile(r"torchtitan")),
-    ("vllm", re.compile(r"(?i)\bvllm\b|EngineCore")),
-    ("sglang", re.compile(r"(?i)\bsglang\b")),
-    ("jax", re.compile(r"\bjax(?:lib)?[./]|jaxlib")),
-    ("horovod", re.compile(r"(?i)horovod")),
-    ("tensorflow", re.compile(r"tensorflow/|\btf\.")),
+    ("pytorch", quick(r"\btorch\b|ProcessGroupNCCL|\[rank\d")),
+    ("deepspeed", quick(r"(?i)deepspeed")),
+    ("megatron-lm", quick(r"(?i)megatron")),
+    ("lightning", quick(r"(?i)lightning")),
+    ("huggingface", quick(r"transformers/|huggingface|accelerate/")),
+    ("torchtitan", quick(r"torchtitan")),
+    ("vllm", quick(r"(?i)\bvllm\b|EngineCore")),
+    ("sglang", quick(r"(?i)\bsglang\b")),
+    ("jax", quick(r"\bjax(?:lib)?[./]|jaxlib")),
+    ("horovod", quick(r"(?i)horovod")),
+    ("tensorflow", quick(r"tensorflow/|\btf\.")),
 )
 
 
 def _job(facts: Facts, choice: Choice | None) -> Job:
-    sample = [line.raw[:500] for f in facts.reading.files for line in (*f.lines[:2000], *f.samples[:400])]
-    launcher = next((name for name, p in _LAUNCHERS if any(p.search(t) for t in sample)), None)
-    frameworks = tuple(name for name, p in _FRAMEWORKS if any(p.search(t) for t in sample))
+    sample = "\n".join(line.raw[:500] for f in facts.reading.files for line in (*f.lines[:2000], *f.samples[:400]))
+    launcher = next((name for name, expression in _LAUNCHERS if expression.search(sample)), None)
+    frameworks = tuple(name for name, expression in _FRAMEWORKS if expression.search(sample))
     last = facts.progress.last()
     shown = None
     if last is not None and last.step is not None:
@@ -136,7 +137,7 @@ def _job(facts: Facts, choice: Choice | None) -> Job:
     return Job(facts.ranks.world_size, launcher, frameworks, outcome, shown)
 
 
-_LOUD = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|fatal error|panic)\b|\berror: ")
+_LOUD = quick(r"\b(?:ERROR|FATAL|CRITICAL|fatal error|panic)\b|\berror: ")
 MOST_UNEXPLAINED = 20
 
 

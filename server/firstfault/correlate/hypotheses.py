@@ -13,6 +13,7 @@ from ..knowledge.library import Library
 from ..knowledge.page import Page
 from ..model import Finding, Line, Role
 from ..read.blocks import Structure, is_warned_of, key_of
+from ..read.quick import quick
 from .attempts import Attempt
 from .launchers import Exit, Launchers
 from .progress import ProgressFacts
@@ -23,7 +24,7 @@ STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
-_DEVICE_REPORT = re.compile(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
+_DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
 
@@ -223,7 +224,7 @@ def _judged_attempts(facts: Facts) -> list[int]:
             inside = [
                 x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"
             ]
-            alive = any(a.first <= s.line.number <= a.last for s in facts.progress.steps if s.line.file == f.index and not s.bar)
+            alive = any(a.first <= s.line.number <= a.last for s in facts.progress.in_file(f.index))
             if inside or alive or a.last - a.first > 400:
                 chosen = a.index
                 break

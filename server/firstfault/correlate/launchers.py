@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..model import Line
+from ..read.quick import quick
 from .reading import Reading
 
 NEEDLES = {
@@ -44,25 +45,25 @@ NEEDLES = {
 }
 
 # rank      : 4 (local_rank: 0)
-_RANK = re.compile(r"\brank\s*: (\d+) \(local_rank: (\d+)\)")
+_RANK = quick(r"\brank\s*: (\d+) \(local_rank: (\d+)\)")
 # exitcode  : -9 (pid: 793062)
-_EXITCODE = re.compile(r"\bexitcode\s*: (-?\d+) \(pid: (\d+)\)")
+_EXITCODE = quick(r"\bexitcode\s*: (-?\d+) \(pid: (\d+)\)")
 # failed (exitcode: -9) local_rank: 2 (pid: 29736) of binary: /usr/bin/python
-_FAILED = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)")
-_HOST = re.compile(r"\bhost\s*: (\S+)")
-_TIME = re.compile(r"\btime\s*: (\S+)")
+_FAILED = quick(r"failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)")
+_HOST = quick(r"\bhost\s*: (\S+)")
+_TIME = quick(r"\btime\s*: (\S+)")
 # Sending process 29734 closing signal SIGTERM · Terminating process 311 via signal SIGTERM
-_CLOSED = re.compile(r"(?:Sending|Terminating) process (\d+) (?:closing signal|via signal) (\w+)")
-_FORCED = re.compile(r"Unable to shutdown process (\d+) via")
-_SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|process (\d+) terminated with (?:signal (\w+)|exit code (\d+))")
+_CLOSED = quick(r"(?:Sending|Terminating) process (\d+) (?:closing signal|via signal) (\w+)")
+_FORCED = quick(r"Unable to shutdown process (\d+) via")
+_SPAWN = quick(r"-- Process (\d+) terminated with the following error|process (\d+) terminated with (?:signal (\w+)|exit code (\d+))")
 # srun: error: node-b: task 1: Exited with exit code 1 · tasks 2-3: Killed
-_SRUN = re.compile(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
+_SRUN = quick(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
 # mpirun noticed that process rank 7 with PID 0 on node gpu-04 exited on signal 9 (Killed).
 # PRRTE breaks the line before `signal`.
-_NOTICED = re.compile(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
+_NOTICED = quick(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
 # ERROR text_generation_launcher: Shard 1 failed to start
-_SHARD = re.compile(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
-_DEEPSPEED = re.compile(r"exits with return code = (-?\d+)")
+_SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
+_DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..model import Line
+from ..read.quick import quick
 from .ranks import Ranks
 from .reading import Reading
 
@@ -35,24 +36,25 @@ _STYLES = tuple(
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
     )
 )
-_LOSS = re.compile(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|\btime: ")
+_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|\btime: ")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
-_LOGGED_LOSS = re.compile(r"\{'(?:train_)?loss': ")
-_ANNOUNCED = re.compile(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
+_LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
+_ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
 # A bar of the work around training: alive, but no training step.
-_OTHER_WORK = re.compile(
+_OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
 _QUICK = re.compile(r"(?i)step|iter|epoch|'loss'|batch \[|\d/\d|train: ")
-_FINISHED = re.compile(
+_FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
-_ANSWERED = re.compile(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
+_ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
 ANSWERS_THAT_PROVE_SERVICE = 3
-_STARTED = re.compile(r"Application startup complete|init engine \(.{0,80}\) took")
+_MOST_LATER = 8
+_STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
@@ -87,6 +89,17 @@ class ProgressFacts:
     finished_by: dict[int, Line] = field(default_factory=dict)
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
+    _by_file: dict[int, list[Step]] = field(default_factory=dict)
+
+    def add(self, step: Step) -> None:
+        """Steps come in file and line order."""
+        self.steps.append(step)
+        if not step.bar:
+            self._by_file.setdefault(step.line.file, []).append(step)
+
+    def in_file(self, file: int) -> Sequence[Step]:
+        """The steps of one input in line order, without bars."""
+        return self._by_file.get(file, ())
 
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""
@@ -108,17 +121,15 @@ class ProgressFacts:
 
     def after(self, line: Line, rank: int | None) -> list[Step]:
         """Later training steps in the same input, of the same rank where both are known; by time where both lines have one."""
-        later = []
-        for s in reversed(self.steps):
-            if s.line.file != line.file or s.bar or (rank is not None and s.rank is not None and s.rank != rank):
-                continue
-            if s.line.time_s is not None and line.time_s is not None and s.line.time_of_day == line.time_of_day:
-                if s.line.time_s > line.time_s and s.line.number > line.number:
-                    later.append(s)
-            elif s.line.number > line.number:
-                later.append(s)
-            if len(later) >= 8:
+        later: list[Step] = []
+        for s in reversed(self.in_file(line.file)):
+            if s.line.number <= line.number or len(later) >= _MOST_LATER:
                 break
+            if rank is not None and s.rank is not None and s.rank != rank:
+                continue
+            dated = s.line.time_s is not None and line.time_s is not None and s.line.time_of_day == line.time_of_day
+            if not dated or (s.line.time_s or 0.0) > (line.time_s or 0.0):
+                later.append(s)
         return later
 
 
@@ -137,7 +148,7 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                 facts.answers.append(line)
         for line in f.samples:
             if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
-                facts.steps.append(step)
+                facts.add(step)
     return facts
 
 
@@ -167,8 +178,8 @@ def read_step(line: Line, rank: int | None) -> Step | None:
 
 
 # compute: 0.552s · data_time=12.1ms
-_PART = re.compile(r"\b([a-z][a-z_]{2,24})[:=] ?(\d+(?:\.\d+)?) ?(ms|s)\b")
-_WAITING = re.compile(r"wait|comm|sync|reduce|gather|idle|barrier|total|eta|elapsed")
+_PART = quick(r"\b([a-z][a-z_]{2,24})[:=] ?(\d+(?:\.\d+)?) ?(ms|s)\b")
+_WAITING = quick(r"wait|comm|sync|reduce|gather|idle|barrier|total|eta|elapsed")
 
 
 def _parts(text: str) -> dict[str, float]:

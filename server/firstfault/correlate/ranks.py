@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..model import Finding, Line
+from ..read.quick import quick
 from .launchers import Launchers
 from .reading import Reading
 
@@ -26,12 +27,12 @@ NEEDLES = {
 }
 
 # comm 0x7f rank 12 nranks 16 cudaDev 12 nvmlDev 12 busId e0000 commId 0x1 - Init COMPLETE
-_COMM = re.compile(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?")
-_WORLD = re.compile(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
-_NODES = re.compile(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
-_NPROC = re.compile(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
+_COMM = quick(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?")
+_WORLD = quick(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
+_NODES = quick(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
+_NPROC = quick(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
 # Rank of current process: 0. World size: 2
-_SELF = re.compile(r"Rank of current process: (\d+)\. World size: (\d+)")
+_SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
 
 @dataclass(slots=True)

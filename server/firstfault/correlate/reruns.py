@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ..model import Line, Role
 from ..read.blocks import Structure, key_of
+from ..read.quick import quick
 from .reading import FileReading
 
 NEEDLES = {
@@ -19,15 +20,15 @@ NEEDLES = {
 }
 
 # slurmstepd: error: *** JOB 4711 ON gpu01 CANCELLED AT … · *** STEP 4711.0 ON …
-_NOTICE = re.compile(r"\*\*\* (?:JOB|STEP) (\d+)(?:\.\w+)? ON ")
+_NOTICE = quick(r"\*\*\* (?:JOB|STEP) (\d+)(?:\.\w+)? ON ")
 # What says that a launcher or a scheduler had done with a job.
-_ENDED = re.compile(
+_ENDED = quick(
     r"ChildFailedError|Root Cause \(first observed failure\)|exits with return code|exits successfully|srun: error: .*: tasks? [\d,-]+: "
     r"|\*\*\* (?:JOB|STEP) \d+|The output \(if any\) is above|mpirun (?:noticed|detected)|-- Process \d+ terminated"
 )
 _REPORT_END = "The output (if any) is above this job summary"
-_ENTRY = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in <module>$')
-_UNREADABLE = re.compile(r'File "(?P<file>[^"\n]+)", line \d+$')
+_ENTRY = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in <module>$')
+_UNREADABLE = quick(r'File "(?P<file>[^"\n]+)", line \d+$')
 _CALL = re.compile(r"\s*([A-Za-z_][\w.]*\([^()\n]*\))")
 
 

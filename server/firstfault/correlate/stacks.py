@@ -9,17 +9,18 @@ import re
 from dataclasses import dataclass, field
 
 from ..model import Line
+from ..read.quick import quick
 from .reading import Reading
 
 NEEDLES = {'"MainThread"': 30}
 
 # Thread 688510 (active): "MainThread" · Thread 0x7F5 (idle): "MainThread"
-_THREAD = re.compile(r'Thread (?:0x)?([0-9A-Fa-f]+) \((idle|active)[\w+]*\): "MainThread"')
+_THREAD = quick(r'Thread (?:0x)?([0-9A-Fa-f]+) \((idle|active)[\w+]*\): "MainThread"')
 #     broadcast (torch/distributed/distributed_c10d.py:1191)
 _FRAME = re.compile(r"^\s+(\S+) \((\S+?):(\d+)\)\s*$")
 _PROCESS = re.compile(r"^Process (\d+): ")
-_COLLECTIVE = re.compile(r"distributed_c10d\.py|torch/distributed/|hccl|horovod/|_engine_run_backward|synchronize \(torch/cuda|nccl")
-_LIBRARY_OF_WAITING = re.compile(r"c10d_logger\.py|elastic/multiprocessing/errors|torchrun")
+_COLLECTIVE = quick(r"distributed_c10d\.py|torch/distributed/|hccl|horovod/|_engine_run_backward|synchronize \(torch/cuda|nccl")
+_LIBRARY_OF_WAITING = quick(r"c10d_logger\.py|elastic/multiprocessing/errors|torchrun")
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..model import Line
+from .quick import quick
 
 NEEDLES = {
     "Traceback (most recent call last)": 2,
@@ -25,20 +26,20 @@ NEEDLES = {
     "ray::": 1,
 }
 
-_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
+_FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
 # What the interpreter, or wandb's client before its next attempt, prints in front of an exception that goes nowhere.
-_IGNORED = re.compile(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
+_IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
 # Traceback (most recent call last): (RANK 5)
-_QUOTED_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
+_QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
-_SPAWN = re.compile(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
+_SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
 # Scheduler hit an exception: Traceback (most recent call last):
-_HEADED = re.compile(r"\S.{0,200}: Traceback \(most recent call last\)")
+_HEADED = quick(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
-_RAY = re.compile(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
+_RAY = quick(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
 # WARNING 03-04 05:06:07 [import_utils.py:408] · W0304 05:06:07.101000 4711 torch/_dynamo/convert_frame.py:1009]
-_WARNING = re.compile(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
+_WARNING = quick(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
 _BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"

@@ -9,11 +9,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+_constants: Any
+_parser: Any
 try:
-    from re import _constants, _parser  # type: ignore[attr-defined]
-except ImportError:  # Python 3.10
-    import sre_constants as _constants
-    import sre_parse as _parser
+    from re import _constants, _parser  # type: ignore[attr-defined, no-redef]
+except ImportError:
+    try:  # Python 3.10
+        import sre_constants as _constants
+        import sre_parse as _parser
+    except ImportError:  # another Python: expressions are tried without looking for a word
+        _constants = _parser = None
 
 _SHORTEST_WORD = 3
 _MOST_WORDS = 24

@@ -1,5 +1,6 @@
 """What reading costs is bounded by counts, whatever the input is: bytes kept, lines cleaned, expressions tried. No clock is looked at."""
 
+import cProfile
 import gzip
 import subprocess
 import sys
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from firstfault import observe as observing
-from firstfault.diagnose import diagnose
+from firstfault.correlate import incident
+from firstfault.diagnose import diagnose, diagnose_text
 from firstfault.knowledge.library import load_library
 from firstfault.knowledge.pattern import Pattern
 from firstfault.observe import observe, scanner_for
@@ -174,7 +176,8 @@ def test_folders_nested_deeply_are_read(tmp_path):
 
 
 _PEAK = """
-from firstfault.diagnose import diagnose
+from firstfault.correlate import incident
+from firstfault.diagnose import diagnose, diagnose_text
 report = diagnose(["-"]).report
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(int(peak.split()[1]) // 1024, report.inputs[0].bytes)
@@ -205,3 +208,45 @@ def test_peak_memory_is_that_of_a_small_log(piece, times):
 def test_a_block_is_the_unit_of_memory():
     assert BLOCK_BYTES <= 1 << 20
     assert BUDGET.bytes <= 8 << 20
+
+
+def _ranks_that_all_fail(ranks):
+    """A job in which every rank waits in vain, raises and is reported by its launcher twice."""
+    out = []
+    for r in range(ranks):
+        out.append(
+            f"[rank{r}]:[E0304 05:06:{r % 60:02d}.{r:06d} ProcessGroupNCCL.cpp:616] [Rank {r}] Watchdog caught collective operation timeout: "
+            f"WorkNCCL(SeqNum=41, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600{r:04d} milliseconds before timing out."
+        )
+        out.append(f"[rank{r}]: Traceback (most recent call last):")
+        out.append(f'[rank{r}]:   File "train.py", line {r % 37 + 1}, in main')
+        out.append(f"[rank{r}]: RuntimeError: NCCL communicator was aborted on rank {r}.")
+    for r in range(ranks):
+        out.append(
+            f"E0304 05:07:01.000000 {r} torch/distributed/elastic/multiprocessing/api.py:882] "
+            f"failed (exitcode: 1) local_rank: {r % 8} (pid: {20_000 + r}) of binary: /usr/bin/python3"
+        )
+    out.append("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ")
+    for r in range(ranks):
+        out.append(f"[{r}]:\n  time      : 2025-03-04_05:07:01\n  host      : node{r // 8}\n  rank      : {r} (local_rank: {r % 8})")
+        out.append(f"  exitcode  : 1 (pid: {20_000 + r})\n  error_file: <N/A>\n  traceback : To enable traceback see: https://x.org/errors.html")
+    return "\n".join(out)
+
+
+def test_a_line_costs_few_calls_however_many_ranks_fail():
+    """Calls of functions are counted, which is repeatable. Comparing every line with every exit of a process would be thrice as many."""
+    log = _ranks_that_all_fail(1024)
+    diagnose_text("", library=LIBRARY)
+    counted = cProfile.Profile()
+    counted.runcall(diagnose_text, log, library=LIBRARY)
+    assert sum(x.callcount for x in counted.getstats()) < 350 * log.count("\n")
+
+
+def test_a_thousand_ranks_are_counted_where_not_all_of_their_lines_are_listed(monkeypatch):
+    monkeypatch.setattr(incident, "MOST_COLLATERAL", 300)
+    log = f"[rank777]: RuntimeError: CUDA error: an illegal memory access was encountered\n{_ranks_that_all_fail(256)}"
+    report = diagnose_text(log, library=LIBRARY).report
+    assert report.incidents[0].initiating.ranks == (777,)
+    assert len(report.incidents[0].collateral) == 300
+    assert "256 other ranks" in report.incidents[0].summary
+    assert any("more collateral lines were counted, not listed" in note for note in report.limits)

@@ -51,18 +51,20 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     if choice is None and training:
         choice = choose_without_errors(facts)
     incidents: list[Incident] = []
+    unlisted = 0
     if choice is not None:
-        incidents.append(build_incident(facts, choice, 1))
+        incident, unlisted = build_incident(facts, choice, 1)
+        incidents.append(incident)
     if recovered and training:
         earlier = choose(facts, [h for h in gather(facts, recovered) if h.role is Role.INITIATING and h.strength == "direct"], collectives)
         if earlier is not None and (choice is None or earlier.root.failure != choice.root.failure):
-            incidents.append(build_incident(facts, earlier, len(incidents) + 1, "warning"))
+            incidents.append(build_incident(facts, earlier, len(incidents) + 1, "warning")[0])
     report = Report(
         inputs=tuple(_input(facts, f) for f in files),
         job=_job(facts, choice),
         incidents=tuple(incidents),
         unexplained=tuple(_unexplained(facts)),
-        limits=tuple(_limits(facts)),
+        limits=tuple(_limits(facts, unlisted)),
         timeline=tuple(build_timeline(facts, choice)),
     )
     findings = [f for file in files for f in file.findings]
@@ -157,8 +159,10 @@ def _unexplained(facts: Facts) -> list[Unexplained]:
     return out[:MOST_UNEXPLAINED]
 
 
-def _limits(facts: Facts) -> list[str]:
+def _limits(facts: Facts, unlisted: int) -> list[str]:
     out = []
+    if unlisted:
+        out.append(f"{unlisted} more collateral lines were counted, not listed")
     size = facts.ranks.world_size
     if size and len(facts.reading.files) > 1:
         silent = [r for r in range(size) if r not in facts.ranks.seen and r not in facts.ranks.named.values()]

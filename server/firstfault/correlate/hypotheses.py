@@ -24,6 +24,7 @@ STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
+LONGEST_QUOTE = 400
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
@@ -42,11 +43,15 @@ class Facts:
     attempts: list[list[Attempt]]
     skew_s: dict[str, float] = field(default_factory=dict)
     judged: list[int] = field(default_factory=list)
+    _own: tuple[list[int], list[Exit]] | None = None
 
     def own_failures(self) -> list[Exit]:
         """Exits of processes that nobody stopped, in the attempts that are judged."""
         judged = self.judged
-        return [e for e in self.launchers.own_failures() if not judged or self.attempt_of(e.line) == judged[e.line.file]]
+        if self._own is None or self._own[0] is not judged:
+            own = [e for e in self.launchers.own_failures() if not judged or self.attempt_of(e.line) == judged[e.line.file]]
+            self._own = (judged, own)
+        return self._own[1]
 
     def speaking_ranks(self) -> set[int]:
         """The ranks that printed anything that was kept."""
@@ -74,8 +79,8 @@ class Facts:
             if self.skew_s and not line.time_of_day:
                 return line.time_s - self.skew_s.get(self.host_of(line) or "", 0.0), False
             return line.time_s, line.time_of_day
-        for e in self.launchers.exits:
-            if e.time_s is not None and e.line.file == line.file and abs(e.line.number - line.number) <= 3:
+        for e in self.launchers.between(line.file, line.number - 3, line.number + 3):
+            if e.time_s is not None:
                 return e.time_s, False
         return None
 
@@ -110,14 +115,10 @@ class Facts:
 
     def _entry_rank(self, line: Line) -> tuple[int, ...] | None:
         """The rank whose traceback a launcher's summary quotes around this line."""
-        for e in self.launchers.exits:
+        for e in self.launchers.quoting(line.file, line.number - LONGEST_QUOTE, line.number):
             t = e.traceback_line
-            if t is not None and t.file == line.file and t.number <= line.number <= t.number + 400 and e.rank is not None:
-                nearer = any(
-                    o.line.file == line.file and t.number < o.line.number <= line.number for o in self.launchers.exits if o is not e
-                )  # fmt: skip
-                if not nearer:
-                    return (e.rank,)
+            if t is not None and e.rank is not None and all(o is e for o in self.launchers.between(line.file, t.number + 1, line.number)):
+                return (e.rank,)
         return None
 
 

@@ -15,17 +15,18 @@ from .ranks import full_bus, write_ranks
 
 MOST_EVIDENCE = 3
 CONTINUATION_LINES = 4
-MOST_COLLATERAL = 400
+MOST_COLLATERAL = 2000
 LONGEST_TEXT = 2000
 
 
-def build_incident(facts: Facts, choice: Choice, number: int, severity: str | None = None) -> Incident:
-    """The incident of a choice; `severity` overrides the page's."""
+def build_incident(facts: Facts, choice: Choice, number: int, severity: str | None = None) -> tuple[Incident, int]:
+    """The incident of a choice, and how many collateral lines it does not list; `severity` overrides the page's."""
     root, page = choice.root, choice.root.page
     initiating = _initiating(facts, choice)
     values = _values(facts, choice, initiating)
     evidence = _evidence(facts, choice)
-    collateral = _collateral(facts, choice, initiating)
+    every = _collateral(facts, choice)
+    collateral = _listed(every)
     missing = tuple(
         MissingFact(fill(m.fact, values), fill_command(m.command, values), tuple(d for d in m.decides if d in facts.library.pages))
         for m in page.missing
@@ -34,13 +35,13 @@ def build_incident(facts: Facts, choice: Choice, number: int, severity: str | No
         missing = missing[:1]
     if choice.verdict is not Verdict.ESTABLISHED and not missing:
         missing = (_generic_missing(values),)
-    return Incident(
+    incident = Incident(
         id=number,
         failure=root.failure,
         title=page.title,
         severity=severity or page.severity,
         verdict=choice.verdict,
-        summary=_summary(facts, choice, values, collateral),
+        summary=_summary(facts, choice, values, every),
         initiating=initiating,
         evidence=evidence,
         reasons=tuple(choice.reasons),
@@ -51,6 +52,7 @@ def build_incident(facts: Facts, choice: Choice, number: int, severity: str | No
         alternatives=_alternatives(choice),
         related=page.related,
     )
+    return incident, len(every) - len(collateral)
 
 
 def _generic_missing(values: dict[str, str]) -> MissingFact:
@@ -122,7 +124,7 @@ def _summary(facts: Facts, choice: Choice, values: dict[str, str], collateral: S
     sentence = fill(choice.root.page.quick_answer, values).split(". ")[0].rstrip(".")
     last = facts.progress.last()
     at = f" at step {last.step}" if last is not None and last.step is not None and choice.ranks is not None else ""
-    others = {r for c in collateral for r in c.ranks or ()} - set(choice.ranks or ())
+    others = {r for c in collateral for r in c.ranks or ()} - set(choice.ranks or choice.root.ranks)
     tail = f"; {len(others)} other rank{'s' if len(others) > 1 else ''} failed in consequence" if others else ""
     return f"{sentence}{at}{tail}."
 
@@ -233,14 +235,28 @@ def _end_of_traceback(facts: Facts, f: Finding) -> Line | None:
 
 
 def _chain_position(facts: Facts, f: Finding) -> int:
-    structure = facts.structures[f.line.file]
-    for (number, _), raised in structure.raised.items():
-        if number == f.line.number:
-            return raised.position
-    return 0
+    raised = facts.structures[f.line.file].raised.get(key_of(f.line))
+    return 0 if raised is None else raised.position
 
 
-def _collateral(facts: Facts, choice: Choice, initiating: Initiating) -> tuple[Collateral, ...]:
+def _listed(every: list[Collateral]) -> tuple[Collateral, ...]:
+    """As many of them as a report lists: of each rank and failure the first before the others."""
+    if len(every) <= MOST_COLLATERAL:
+        return tuple(every)
+    said: set[tuple[str, tuple[int, ...] | None]] = set()
+    first: list[Collateral] = []
+    again: list[Collateral] = []
+    for c in every:
+        (again if (c.failure, c.ranks) in said else first).append(c)
+        said.add((c.failure, c.ranks))
+    return tuple(sorted([*first, *again][:MOST_COLLATERAL], key=_place))
+
+
+def _place(c: Collateral) -> tuple[str, int, str]:
+    return c.file, c.line, c.failure
+
+
+def _collateral(facts: Facts, choice: Choice) -> list[Collateral]:
     out: list[Collateral] = []
     cause = who(choice.ranks).lower() if choice.ranks else choice.root.page.title.lower()
     seen: set[tuple[str, int, int]] = set()
@@ -256,8 +272,7 @@ def _collateral(facts: Facts, choice: Choice, initiating: Initiating) -> tuple[C
                 continue
             seen.add(key)
             out.append(Collateral(h.failure, facts.ranks_of(f), facts.reading.files[f.line.file].name, f.line.number, _why(h, f, cause)))
-    out.sort(key=lambda c: (c.file, c.line, c.failure))
-    return tuple(out[:MOST_COLLATERAL])
+    return sorted(out, key=_place)
 
 
 def _why(h: Hypothesis, f: Finding, cause: str) -> str:

@@ -6,6 +6,8 @@ Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSp
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..model import Line
@@ -105,6 +107,22 @@ class Launchers:
     forced_pids: dict[int, Line] = field(default_factory=dict)
     ended_from_outside: Line | None = None
     summaries: int = 0
+    _by_line: dict[int, tuple[list[int], list[Exit]]] = field(default_factory=dict)
+    _by_quote: dict[int, tuple[list[int], list[Exit]]] = field(default_factory=dict)
+
+    def keep(self, exits: list[Exit]) -> None:
+        """These are all exits; their places do not change any more."""
+        self.exits = exits
+        self._by_line = _by_place([(e.line, e) for e in exits])
+        self._by_quote = _by_place([(e.traceback_line, e) for e in exits if e.traceback_line is not None])
+
+    def between(self, file: int, first: int, last: int) -> Iterator[Exit]:
+        """The exits of an input whose line is one of `first` to `last`."""
+        return _within(self._by_line, file, first, last)
+
+    def quoting(self, file: int, first: int, last: int) -> Iterator[Exit]:
+        """The exits of an input whose quoted traceback begins on one of the lines `first` to `last`."""
+        return _within(self._by_quote, file, first, last)
 
     def own_failures(self) -> list[Exit]:
         """Exits that were not caused by a launcher's SIGTERM."""
@@ -168,10 +186,25 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:
                 facts.ended_from_outside = line
-    facts.exits = [
-        e for e in facts.exits if e.rank is not None or e.local_rank is not None or e.spawn_index is not None or e.tasks or e.said
-    ]
+    facts.keep(
+        [e for e in facts.exits if e.rank is not None or e.local_rank is not None or e.spawn_index is not None or e.tasks or e.said]
+    )
     return facts
+
+
+def _by_place(placed: list[tuple[Line, Exit]]) -> dict[int, tuple[list[int], list[Exit]]]:
+    """For each input the line numbers in order, and the exits beside them."""
+    out: dict[int, tuple[list[int], list[Exit]]] = {}
+    for line, e in sorted(placed, key=lambda pair: (pair[0].file, pair[0].number)):
+        numbers, exits = out.setdefault(line.file, ([], []))
+        numbers.append(line.number)
+        exits.append(e)
+    return out
+
+
+def _within(index: dict[int, tuple[list[int], list[Exit]]], file: int, first: int, last: int) -> Iterator[Exit]:
+    numbers, exits = index.get(file, ([], []))
+    return iter(exits[bisect_left(numbers, first) : bisect_right(numbers, last)])
 
 
 def _srun_code(said: str) -> int | None:

@@ -1,6 +1,7 @@
 """What the user names is opened, or refused with a message in four parts."""
 
 import gzip
+import random
 from unittest import mock
 
 import pytest
@@ -63,14 +64,32 @@ def test_zstd_is_read_through(tmp_path):
     assert read(find_sources([path])[0]) == b"hello\n" * 1000
 
 
-def test_an_archive_that_ends_early_gives_what_it_has_and_a_note(tmp_path):
-    path = tmp_path / "a.log.gz"
-    whole = "".join(f"line {i * i}\n" for i in range(100_000)).encode()
-    path.write_bytes(gzip.compress(whole)[:100_000])
+def pack(kind, data, level=3):
+    if kind == "gz":
+        return gzip.compress(data, level)
+    return pytest.importorskip("zstandard").ZstdCompressor(level=level).compress(data)
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+@pytest.mark.parametrize(("lines", "fewest"), [(100_000, 100_000), (600, 1000)])
+def test_an_archive_that_ends_early_gives_what_it_has_and_a_note(tmp_path, kind, lines, fewest):
+    path = tmp_path / f"a.log.{kind}"
+    whole = random.Random(7).randbytes(lines).hex().encode()
+    packed = pack(kind, whole)
+    path.write_bytes(packed[: len(packed) * 9 // 10] if kind == "gz" or lines > 1000 else pack(kind, whole) + packed[:-9])
     notes = []
     data = read(find_sources([path])[0], notes)
-    assert len(data) > 100_000 and whole.startswith(data)
+    assert len(data) >= fewest and (whole * 2).startswith(data)
     assert len(notes) == 1 and "ends early" in notes[0]
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_an_archive_of_several_parts_is_read_whole(tmp_path, kind):
+    path = tmp_path / f"a.log.{kind}"
+    path.write_bytes(b"".join(pack(kind, b"part %d\n" % i * 5000) for i in range(5)))
+    notes = []
+    assert read(find_sources([path])[0], notes) == b"".join(b"part %d\n" % i * 5000 for i in range(5))
+    assert notes == []
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 64])
@@ -100,7 +119,7 @@ def test_an_archive_that_inflates_without_end_is_cut_with_a_note(tmp_path, monke
     monkeypatch.setattr(stream_module, "LARGEST_INFLATION", 10)
     data = b"a harmless line\n" * 4_000_000
     path = tmp_path / f"bomb.log.{kind}"
-    path.write_bytes(gzip.compress(data, 1) if kind == "gz" else pytest.importorskip("zstandard").ZstdCompressor().compress(data))
+    path.write_bytes(pack(kind, data, 1))
     notes = []
     given = read(find_sources([path])[0], notes)
     assert len(given) == max(1 << 20, 10 * path.stat().st_size)

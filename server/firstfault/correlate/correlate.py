@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from ..knowledge.library import Library
@@ -123,10 +124,21 @@ _FRAMEWORKS = (
 )
 
 
+def _named(files: Sequence[FileReading]) -> set[str]:
+    """The launchers and frameworks that any input speaks of."""
+    left = [*_LAUNCHERS, *_FRAMEWORKS]
+    named: set[str] = set()
+    for f in files:
+        text = "\n".join(line.raw[:500] for line in (*f.lines[:2000], *f.samples[:400]))
+        named.update(name for name, expression in left if expression.search(text))
+        left = [(name, expression) for name, expression in left if name not in named]
+    return named
+
+
 def _job(facts: Facts, choice: Choice | None) -> Job:
-    sample = "\n".join(line.raw[:500] for f in facts.reading.files for line in (*f.lines[:2000], *f.samples[:400]))
-    launcher = next((name for name, expression in _LAUNCHERS if expression.search(sample)), None)
-    frameworks = tuple(name for name, expression in _FRAMEWORKS if expression.search(sample))
+    named = _named(facts.reading.files)
+    launcher = next((name for name, _ in _LAUNCHERS if name in named), None)
+    frameworks = tuple(name for name, _ in _FRAMEWORKS if name in named)
     last = facts.progress.last()
     shown = None
     if last is not None and last.step is not None:

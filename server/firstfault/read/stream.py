@@ -110,7 +110,7 @@ class ByteStream:
                 packed = cast(BinaryIO, _Prefixed(head, self._raw))
             self._stream = gzip.GzipFile(fileobj=packed) if head.startswith(_GZIP) else self._zstd(packed)
             self._most = max(ALWAYS_INFLATED_BYTES, LARGEST_INFLATION * size_bytes)
-            head = self._guarded(lambda: self._stream.read(SNIFF_BYTES))
+            head = self._first_inflated()
         if is_binary(head):
             raise InputError(
                 f"{self.name} is a binary file", reason="it holds bytes that no log has", where=self.name,
@@ -138,13 +138,29 @@ class ByteStream:
             self._stream = _Prefixed(b"", None)
             return 0
         try:
-            return self._stream.readinto(view[: most - self._given]) or 0
+            # `readinto` would lose what it inflated before it met the damage.
+            return self._stream.readinto1(view[: most - self._given]) or 0
         except self._errors as error:
-            # Somebody was still writing it, or the disk was full: what is there is worth reading.
-            self.notes.append(f"{self.name}: the archive is damaged or ends early ({error}); what stands before was read")
-            self._most = None
-            self._stream = _Prefixed(b"", None)
+            self._end_at_damage(error)
             return 0
+
+    def _first_inflated(self) -> bytes:
+        """The first bytes of an archive; fewer where it is damaged or ends early."""
+        head = b""
+        try:
+            while len(head) < SNIFF_BYTES and (piece := self._stream.read1(SNIFF_BYTES - len(head))):
+                head += piece
+        except self._errors as error:
+            if not head:
+                raise self._unreadable(error) from error
+            self._end_at_damage(error)
+        return head
+
+    def _end_at_damage(self, error: BaseException) -> None:
+        """Somebody was still writing the archive, or the disk was full: what is there is worth reading."""
+        self.notes.append(f"{self.name}: the archive is damaged or ends early ({error}); what stands before was read")
+        self._most = None
+        self._stream = _Prefixed(b"", None)
 
     def _decode(self) -> bytes:
         while chunk := self._guarded(lambda: self._stream.read(CHUNK_BYTES)):
@@ -178,7 +194,47 @@ class ByteStream:
                 help=f"pip install zstandard, or: zstd -dc {self.name} | firstfault diagnose -",
             ) from error  # fmt: skip
         self._errors += (zstandard.ZstdError,)
-        return zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        return _Frames(packed, zstandard.ZstdDecompressor())
+
+
+class _Frames:
+    """Inflates the frames of a zstd archive one after the other. Unlike the package's own reader it tells an end inside a frame."""
+
+    # A block of four bytes may stand for 128 KB, so this much gives 32 MB at most.
+    _PIECE_BYTES = 1024
+
+    def __init__(self, packed: BinaryIO, decompressor: Any) -> None:
+        self._packed = packed
+        self._decompressor = decompressor
+        self._frame: Any = None
+        self._left = b""
+        self._ready = memoryview(b"")
+
+    def read1(self, size: int = -1) -> bytes:
+        """Some bytes; none at the end. Raises EOFError for an archive that ends inside a frame."""
+        while not self._ready:
+            piece = self._left or self._packed.read(self._PIECE_BYTES)
+            if not piece:
+                if self._frame is not None:
+                    raise EOFError("it ends inside a frame")
+                return b""
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = memoryview(self._frame.decompress(piece))
+            self._left = b""
+            if self._frame.eof:
+                self._left, self._frame = self._frame.unused_data, None
+        given = self._ready if size < 0 else self._ready[:size]
+        self._ready = self._ready[len(given) :]
+        return bytes(given)
+
+    read = read1
+
+    def readinto1(self, view: memoryview) -> int:
+        """Read some bytes into `view`; 0 at the end."""
+        data = self.read1(len(view))
+        view[: len(data)] = data
+        return len(data)
 
 
 class _Prefixed:

@@ -7,7 +7,7 @@ import { diagnose } from "./diagnosis";
 import { nameOf, subjectAt, subjectOf, subjectOfText, type Subject } from "./documents";
 import { copyText, goToFirstFault } from "./navigation";
 import type { PageView } from "./page-view";
-import { ExplainRequest, FailuresRequest, type Failure } from "./protocol";
+import { FailuresRequest, type Failure } from "./protocol";
 import type { ReportPanels } from "./report-panel";
 import type { Session } from "./session";
 import * as terminal from "./terminal";
@@ -102,8 +102,7 @@ export class Commands {
   private async explain(id?: string): Promise<void> {
     const chosen = id ?? (await this.pickFailure());
     if (chosen === undefined) return;
-    const page = await this.session.request(ExplainRequest, { id: chosen });
-    await this.pages.show(page.title, page.markdown);
+    await this.pages.show(chosen);
   }
 
   private async pickFailure(): Promise<string | undefined> {

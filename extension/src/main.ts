@@ -30,7 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
     excerpts.handleDiagnostics(...problems);
   };
   const reports = new ReportPanels(context.extensionUri, running, excerpts, trouble);
-  const pages = new PageView();
+  const pages = new PageView(running);
   context.subscriptions.push(
     log,
     status,

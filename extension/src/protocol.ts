@@ -53,6 +53,8 @@ export interface ExplainResult {
   id: string;
   title: string;
   markdown: string;
+  /** The address under which the editor shows it rendered. */
+  uri: string;
 }
 
 export interface Failure {

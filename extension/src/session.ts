@@ -162,6 +162,8 @@ export class Session implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: { trusted: vscode.workspace.isTrusted, maxSyncBytes: maxSyncBytes() } satisfies InitializationOptions,
       initializationFailedHandler: () => false,
+      // The hovers of the server may link to pages, and run nothing else.
+      markdown: { isTrusted: { enabledCommands: ["firstfault.explain"] } },
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {

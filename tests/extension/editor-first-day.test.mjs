@@ -36,7 +36,17 @@ inEditor("first-day", {}, (sitting, step) => {
     const text = (await rows.allInnerTexts()).join("\n");
     assert.match(text, /firstfault\s+rank-missing-collective/);
     await workbench.screenshot("problems");
+  });
+
+  step("the code of a problem opens the page of its failure, rendered", async () => {
+    await page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${STUCK}` }).first().locator("a", { hasText: "rank-missing-collective" }).click();
+    const text = await workbench.renderedText("Why it happens");
+    await workbench.screenshot("code-of-a-problem");
+    assert.doesNotMatch(text, /signature|^---/m);
     await workbench.command("View: Hide Panel");
+    await workbench.closeEditors();
+    await workbench.openFile("stuck-rank.log");
+    await page.locator(".codelens-decoration", { hasText: `Rank ${STUCK}` }).first().waitFor();
   });
 
   step("a code lens above the first line gives the verdict", async () => {
@@ -60,7 +70,12 @@ inEditor("first-day", {}, (sitting, step) => {
     const hover = page.locator(".monaco-hover:not(.hidden) .hover-row", { hasText: "rank-missing-collective" });
     await hover.first().waitFor();
     await workbench.screenshot("hover");
-    await page.keyboard.press("Escape");
+    await page.locator(".monaco-hover:not(.hidden) a", { hasText: "Open the page" }).first().click();
+    await workbench.rendered("Why it happens");
+    await workbench.screenshot("page-of-a-hover");
+    await workbench.closeEditors();
+    await workbench.openFile("stuck-rank.log");
+    await page.locator(".squiggly-error").first().waitFor();
   });
 
   step("collateral lines are faded and say whose fault they are", async () => {
@@ -80,11 +95,9 @@ inEditor("first-day", {}, (sitting, step) => {
   step("the quick fix puts NCCL_DEBUG=INFO into the launch script, and saves nothing", async () => {
     const script = path.join(job, "train.sh");
     const before = readFileSync(script, "utf8");
-    await page.keyboard.press("Control+.");
-    const action = page.locator(".action-widget .monaco-list-row", { hasText: /NCCL_DEBUG=INFO.*train\.sh/ });
-    await action.first().waitFor();
+    const action = await workbench.quickFix(/NCCL_DEBUG=INFO.*train\.sh/);
     await workbench.screenshot("quick-fixes");
-    await action.first().click();
+    await action.click();
     // The changed file shows up as a tab that is not saved.
     await page.locator(".tab.dirty", { hasText: "train.sh" }).click();
     const inserted = page.locator(".view-line", { hasText: "export NCCL_DEBUG=INFO" });

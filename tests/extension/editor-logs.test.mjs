@@ -1,6 +1,6 @@
 // Logs that grow, that are too large for an editor or that failed in a terminal. The steps share one editor.
 import assert from "node:assert/strict";
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import path from "node:path";
 
 import { incidentOf, inEditor } from "./sitting.mjs";
@@ -72,6 +72,41 @@ inEditor("logs", { prepare }, (sitting, step) => {
     await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
     await workbench.closeEditors();
     rmSync(path.join(job, "huge.log"));
+  });
+
+  step("a log of 2 GB is read by path with progress, and can be cancelled", async () => {
+    const gigabytes = 2;
+    const { bavail, bsize } = statfsSync(job);
+    assert.ok(bavail * bsize > (gigabytes + 1) * 2 ** 30, "this test needs 3 GB of disk");
+    const log = path.join(job, "vast.log");
+    const progress = `${steps.join("\n")}\n`;
+    const part = Buffer.from(progress.repeat(Math.ceil(2 ** 26 / progress.length)));
+    const copies = (gigabytes * 2 ** 30) / 2 ** 26;
+    const file = openSync(log, "w");
+    for (let i = 0; i < copies; i++) writeSync(file, part);
+    writeSync(file, readFileSync(path.join(job, "bad-row.log")));
+    closeSync(file);
+    const toast = page.locator(".notification-list-item", { hasText: "FirstFault reads vast.log" });
+    await workbench.explorerMenu("vast.log", "Diagnose File");
+    await toast.waitFor();
+    await workbench.screenshot("vast-progress");
+    await toast.getByRole("button", { name: "Cancel" }).click();
+    await toast.waitFor({ state: "detached" });
+    assert.equal(await page.locator(".tab", { hasText: "vast.log" }).count(), 0);
+    await workbench.explorerMenu("vast.log", "Diagnose File");
+    const began = Date.now();
+    const report = await workbench.rendered("Evidence");
+    process.stdout.write(`the report of 2 GB showed after ${Date.now() - began} ms\n`);
+    const line = copies * (part.toString("latin1").split("\n").length - 1) + incidentOf("bad-row.log").evidence[0].line;
+    await report.locator(`[data-action="open"][data-line="${line}"]`).first().click();
+    await page.locator(".tab.active", { hasText: "vast.log" }).waitFor();
+    await page.locator(".view-line", { hasText: "KeyError: 'warranty'" }).first().waitFor();
+    await workbench.screenshot("vast-excerpt");
+    await workbench.command("Problems: Focus on Problems View");
+    await page.locator(".markers-panel .monaco-list-row", { hasText: `Rank ${UNLUCKY} raised KeyError` }).first().waitFor();
+    await workbench.command("View: Hide Panel");
+    await workbench.closeEditors();
+    rmSync(log);
   });
 
   step("a growing log shows its cause soon after it was written", async () => {

@@ -16,9 +16,10 @@ const STEP_MS = 240_000;
 /**
  * Steps that share one editor. `body` gets what they share, filled in before the first one: {folder, job, workbench, page}, and `step`,
  * which declares one. `prepare` may add files to the workspace; `settings` are those of the person;
- * `probe` is the folder of one more extension.
+ * `probe` is the folder of one more extension; `open` names what is opened instead of the folder `job`; `restricted` is for a folder
+ * that is not trusted.
  */
-export function inEditor(name, { prepare, settings, env, probe }, body) {
+export function inEditor(name, { prepare, settings, env, probe, open = (job) => job, restricted }, body) {
   describe(`VS Code, ${name}`, { skip: editor ? false : "run it through npm test, which prepares the editor" }, () => {
     const sitting = {};
 
@@ -37,10 +38,11 @@ export function inEditor(name, { prepare, settings, env, probe }, body) {
         editor: JSON.parse(editor),
         chromiumPath,
         vsix,
-        folder: job,
+        opened: open(job),
         settings,
         probe,
-        env: { PATH: path.join(bare, "bin") + path.delimiter + process.env.PATH, PYTHONPATH: undefined, VIRTUAL_ENV: undefined, ...env },
+        restricted,
+        env: { PATH: path.join(bare, "bin") + path.delimiter + process.env.PATH, PYTHONPATH: undefined, VIRTUAL_ENV: undefined, FIRSTFAULT_PROBE_FOLDER: job, ...env },
         screenshots: path.join(ROOT, "tests", "extension", "screenshots", name),
       });
       sitting.page = sitting.workbench.page;

@@ -36,14 +36,24 @@ const QUIET_SETTINGS = {
   "terminal.integrated.suggest.enabled": false,
 };
 
+/** Asks nothing at the start, and takes the folder for one that nobody trusts. */
+const RESTRICTED_SETTINGS = {
+  "security.workspace.trust.enabled": true,
+  "security.workspace.trust.startupPrompt": "never",
+  "security.workspace.trust.banner": "never",
+};
+
 /** One server with one browser page. `editor` is {node, entry} of code-server. */
 export class Workbench {
-  /** Starts the server with an extension installed and opens a folder. `env` is laid over this process's environment. */
-  static async open({ editor, chromiumPath, vsix, folder, screenshots, probe, env = {}, settings = {} }) {
+  /**
+   * Starts the server with an extension installed and opens `opened`: a folder, a .code-workspace file or the URI of a folder.
+   * `env` is laid over this process's environment; `restricted` makes VS Code ask whether the workspace is trusted.
+   */
+  static async open({ editor, chromiumPath, vsix, opened, screenshots, probe, restricted = false, env = {}, settings = {} }) {
     const home = mkdtempSync(path.join(os.tmpdir(), "firstfault-editor-"));
     const workbench = new Workbench(home, screenshots);
     try {
-      await workbench.#start({ editor, chromiumPath, vsix, folder, env, settings, probe });
+      await workbench.#start({ editor, chromiumPath, vsix, opened, env, settings, probe, restricted });
       return workbench;
     } catch (error) {
       await workbench.close();
@@ -58,11 +68,11 @@ export class Workbench {
     mkdirSync(screenshots, { recursive: true });
   }
 
-  async #start({ editor, chromiumPath, vsix, folder, env, settings, probe }) {
+  async #start({ editor, chromiumPath, vsix, opened, env, settings, probe, restricted }) {
     const userData = path.join(this.home, "user-data");
     const extensions = path.join(this.home, "extensions");
     mkdirSync(path.join(userData, "User"), { recursive: true });
-    writeFileSync(path.join(userData, "User", "settings.json"), JSON.stringify({ ...QUIET_SETTINGS, ...settings }, null, 2));
+    writeFileSync(path.join(userData, "User", "settings.json"), JSON.stringify({ ...QUIET_SETTINGS, ...(restricted ? RESTRICTED_SETTINGS : {}), ...settings }, null, 2));
     const folders = ["--user-data-dir", userData, "--extensions-dir", extensions];
     const environment = { ...process.env, ...env, VSCODE_IPC_HOOK_CLI: undefined, NODE_TEST_CONTEXT: undefined };
     const installed = spawnSync(editor.node, [editor.entry, ...folders, "--install-extension", vsix], { env: environment, encoding: "utf8" });
@@ -71,7 +81,8 @@ export class Workbench {
     }
     this.port = await freePort();
     const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, ...folders, "--session-socket", path.join(this.home, "socket")];
-    args.push("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override");
+    args.push("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override");
+    if (!restricted) args.push("--disable-workspace-trust");
     // Without the driver for tests, a development extension in the address is ignored.
     if (probe) args.push("--vscode-option", "enable-smoke-test-driver");
     this.log = path.join(this.home, "code-server.log");
@@ -97,7 +108,8 @@ export class Workbench {
     this.page = await context.newPage();
     this.page.setDefaultTimeout(Number(process.env.FIRSTFAULT_PATIENCE_MS ?? 60_000));
     const development = probe ? `&payload=${encodeURIComponent(JSON.stringify([["extensionDevelopmentPath", `vscode-remote://127.0.0.1:${this.port}${probe}`]]))}` : "";
-    await this.page.goto(`http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(folder)}${development}`);
+    const kind = opened.endsWith(".code-workspace") ? "workspace" : "folder";
+    await this.page.goto(`http://127.0.0.1:${this.port}/?${kind}=${encodeURIComponent(opened)}${development}`);
     await this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 90_000 });
   }
 
@@ -152,6 +164,8 @@ export class Workbench {
   /** Throws unsaved changes of the active editor away and closes every editor. */
   async revertAndCloseEditors() {
     await this.command("View: Revert and Close Editor");
+    // The editor behind it takes the focus when it is shown.
+    await this.page.locator(".tabs-container .tab.dirty").first().waitFor({ state: "detached" });
     await this.closeEditors();
   }
 
@@ -163,6 +177,13 @@ export class Workbench {
   /** Opens a file of the workspace by name. */
   async openFile(name) {
     await this.#pick("Control+P", name, name);
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+    await this.page.locator(".editor-group-container.active .view-line").first().waitFor();
+  }
+
+  /** Opens a file of the workspace from the explorer, which also works where no search reaches. */
+  async openFromExplorer(name) {
+    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).dblclick();
     await this.page.locator(".tab.active", { hasText: name }).waitFor();
     await this.page.locator(".editor-group-container.active .view-line").first().waitFor();
   }
@@ -192,6 +213,21 @@ export class Workbench {
     await input.fill(`:${line}:${column}`);
     await this.page.keyboard.press("Enter");
     await input.waitFor({ state: "hidden" });
+  }
+
+  /** Opens the quick fixes at the cursor and gives the one wanted. The list closes when an editor that is just opening takes the focus; then again. */
+  async quickFix(wanted) {
+    const action = this.page.locator(".action-widget .monaco-list-row", { hasText: wanted }).first();
+    for (let attempt = 1; ; attempt++) {
+      await this.page.keyboard.press("Control+.");
+      try {
+        await action.waitFor({ timeout: 10_000 });
+        return action;
+      } catch (error) {
+        if (attempt === 4) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
   }
 
   /** Chooses an entry of the context menu of a row in the explorer. */

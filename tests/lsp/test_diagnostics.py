@@ -19,7 +19,7 @@ async def test_the_initiating_line_is_an_error_with_the_summary(full: Editor) ->
     assert error.severity == types.DiagnosticSeverity.Error
     assert error.message == "Rank 3 failed first."
     assert (error.source, error.code) == ("firstfault", "test-fault")
-    assert error.code_description.href.startswith("file:///") and error.code_description.href.endswith("/test-fault.md")
+    assert error.code_description.href == "firstfault-page:/test-fault/A%20test%20fault"
     assert error.range == types.Range(types.Position(2, 0), types.Position(2, 30))
     assert error.data == {"failure": "test-fault", "incident": 1, "role": "initiating"}
 

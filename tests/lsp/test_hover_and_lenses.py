@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from editor import Editor
 from lsprotocol import types
@@ -22,7 +24,7 @@ async def test_the_initiating_line_tells_what_it_is_and_what_to_do(full: Editor)
     assert "Initiating line" in text and "established by direct evidence" in text
     assert "Rank 3 failed first." in text and "Then look there first on node07." in text
     assert "**First fix** Restart it" in text and "```sh\nrestart --now\n```" in text
-    assert "/test-fault.md)" in text
+    assert "[Open the page](command:firstfault.explain?%5B%22test-fault%22%5D)" in text
 
 
 async def test_a_collateral_line_links_to_its_cause(full: Editor) -> None:
@@ -50,11 +52,14 @@ async def test_other_lines_have_no_hover(full: Editor) -> None:
 async def test_markdown_in_a_log_is_shown_as_it_is(full: Editor) -> None:
     uri = full.open("FAULT rank 3: [x](command:evil) *y*\nWAITS rank 1\n")
     text = await full.hover_text(uri, 1)
-    assert text is not None and "command:" not in text
+    assert text is not None
+    # Commands stand only where the server links its own pages.
+    assert set(re.findall(r"\(command:[^)]*", text)) == {f"(command:firstfault.explain?%5B%22{page}%22%5D" for page in ("test-waits", "test-fault")}
 
 
 async def test_neovim_07_gets_markdown_too(minimal: Editor) -> None:
-    assert "**Initiating line**" in (await minimal.hover_text(minimal.open(LOG), 1) or "")
+    text = await minimal.hover_text(minimal.open(LOG), 1) or ""
+    assert "**Initiating line**" in text and "/test-fault.md)" in text and "command:" not in text
 
 
 async def test_the_first_line_carries_the_verdict(full: Editor) -> None:

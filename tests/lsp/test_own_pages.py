@@ -158,10 +158,10 @@ async def test_a_saved_page_takes_part_in_diagnoses_in_a_trusted_workspace(trust
     await trusted.until(lambda: len(trusted.refreshes) > before)
     (found,) = (await trusted.pull(log)).items
     assert (found.code, found.range.start.line) == ("widget-exploded", 1)
-    assert found.code_description.href == path.as_uri()
+    assert found.code_description.href == "firstfault-page:/widget-exploded/A%20widget%20exploded"
     assert "Rank 3 lost a widget." in found.message
     explained = await trusted.ask("firstfault/explain", {"id": "widget-exploded"})
-    assert explained["title"] == "A widget exploded"
+    assert (explained["title"], explained["uri"]) == ("A widget exploded", found.code_description.href)
     assert "widget-exploded" in {f["id"] for f in (await trusted.ask("firstfault/failures", {}))["failures"]}
 
     path.write_text(PAGE.replace("lost a widget", "is without a widget"))

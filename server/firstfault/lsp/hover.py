@@ -46,7 +46,7 @@ async def answer(session: Session, params: types.HoverParams) -> types.Hover | N
             place = types.Range(types.Position(position.line, start), types.Position(position.line, end))
             found.append(types.Hover(types.MarkupContent(types.MarkupKind.Markdown, explained.markdown), place))
     view = await session.view(uri)
-    if view is not None and (line := hover_of(view, position.line, session.page, session.page_uri)) is not None:
+    if view is not None and (line := hover_of(view, position.line, session.page, session.page_link)) is not None:
         found.append(line)
     if not found:
         return None

@@ -15,6 +15,7 @@ from pygls.uris import to_fs_path
 
 from ..errors import FirstFaultError, InputError
 from ..model import Diagnosis
+from . import page_links
 from .analysis import Analysis
 from .excerpt import excerpt_of
 from .jobs import Cancelled, StopFlag
@@ -120,7 +121,7 @@ def explain(session: Session, params: Any) -> dict[str, Any]:
         page = session.engine.library().page(str(failure))
     except FirstFaultError as error:
         raise RequestFailed(str(error)) from error
-    return {"id": page.id, "title": page.title, "markdown": page.markdown}
+    return {"id": page.id, "title": page.title, "markdown": page.markdown, "uri": page_links.rendered(page)}
 
 
 def failures(session: Session, _: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import to_fs_path
 
 from ..errors import FirstFaultError
+from . import page_links
 from .analysis import Analysis, View, analysis_of_files, analysis_of_text, stamp_of
 from .client import Client, read_client
 from .configuration import Configuration
@@ -113,9 +114,18 @@ class Session:
             return None
 
     def page_uri(self, failure: str) -> str | None:
-        """The address of the page's Markdown file."""
+        """The address of a page: for our own client one that it shows rendered, else that of its Markdown file."""
+        return self._page_address(failure, page_links.rendered)
+
+    def page_link(self, failure: str) -> str | None:
+        """The address of a page as a link of a hover."""
+        return self._page_address(failure, page_links.explaining)
+
+    def _page_address(self, failure: str, of_own_client: Callable[[Page], str]) -> str | None:
         page = self.page(failure)
-        return from_fs_path(os.path.abspath(page.path)) if page else None
+        if page is None:
+            return None
+        return of_own_client(page) if self.client.own_client else page_links.source(page)
 
     def warm_up(self) -> None:
         """Load the engine and the pages in a thread, so that the first log does not wait for them."""

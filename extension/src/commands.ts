@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { activeResource } from "./active-resource";
 import { diagnose } from "./diagnosis";
-import { nameOf, subjectAt, subjectOf, subjectOfText, type Subject } from "./documents";
+import { nameOf, subjectAt, subjectOf, subjectOfText, subjectsAt, type Subject } from "./documents";
 import { copyText, goToFirstFault } from "./navigation";
 import type { PageView } from "./page-view";
 import { FailuresRequest, type Failure } from "./protocol";
@@ -69,7 +69,7 @@ export class Commands {
       const active = activeResource();
       files = active === undefined ? ((await vscode.window.showOpenDialog({ canSelectMany: true, openLabel: vscode.l10n.t("Diagnose") })) ?? []) : [active];
     }
-    for (const file of files) await this.diagnose(await subjectAt(file));
+    for (const subject of await subjectsAt(files)) await this.diagnose(subject);
   }
 
   private async diagnoseFolder(uri?: vscode.Uri): Promise<void> {

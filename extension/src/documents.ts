@@ -27,8 +27,8 @@ export const SELECTOR: DocumentSelector = [...LOGS, ...LAUNCH_FILES, ...OWN_PAGE
 /** The scheme of excerpts of files too large for an editor; the server knows the files themselves. */
 export const EXCERPT_SCHEME = "firstfault-excerpt";
 
-/** A text or a path as the server takes it. */
-export type Content = { path: string } | { text: string; title: string };
+/** A text, a path or the paths of one job as the server takes them. */
+export type Content = { path: string } | { paths: string[] } | { text: string; title: string };
 
 /** What a report is about. `document` is where its lines stand when it was made of a text. */
 export interface Subject {
@@ -78,6 +78,14 @@ export async function subjectAt(uri: vscode.Uri): Promise<Subject> {
   if (uri.scheme === "file") return { content: { path: uri.fsPath }, name };
   if (uri.scheme === "untitled") return subjectOf(await vscode.workspace.openTextDocument(uri));
   return { content: { text: new TextDecoder().decode(await vscode.workspace.fs.readFile(uri)), title: name }, name, document: uri };
+}
+
+/** Several resources: as one job where all are files that hold what is shown of them, else each by itself. */
+export async function subjectsAt(uris: readonly vscode.Uri[]): Promise<Subject[]> {
+  const subjects = await Promise.all(uris.map(subjectAt));
+  const paths = subjects.flatMap(({ content }) => ("path" in content ? [content.path] : []));
+  if (paths.length < 2 || paths.length < subjects.length) return subjects;
+  return [{ content: { paths }, name: vscode.l10n.t("{0} logs", paths.length) }];
 }
 
 /** A text without a document. */

@@ -9,10 +9,11 @@ export interface InitializationOptions {
   maxSyncBytes: number;
 }
 
-/** Either `text` or `path` is given. `title` names a text in the report. */
+/** Either `text`, `path` or the `paths` of one job are given. `title` names a text in the report. */
 export interface DiagnoseParams {
   text?: string;
   path?: string;
+  paths?: string[];
   title?: string;
   workDoneToken?: string;
 }

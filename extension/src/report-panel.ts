@@ -117,7 +117,8 @@ export class ReportPanels implements vscode.Disposable {
 }
 
 function keyOf({ content }: Subject): string {
-  return "path" in content ? `path ${content.path}` : `text ${content.title}`;
+  if ("path" in content) return `path ${content.path}`;
+  return "paths" in content ? `paths ${[...content.paths].sort().join("\n")}` : `text ${content.title}`;
 }
 
 /** The column where a document is shown already. */

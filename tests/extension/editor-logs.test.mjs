@@ -1,16 +1,18 @@
 // Logs that grow, that are too large for an editor or that failed in a terminal. The steps share one editor.
 import assert from "node:assert/strict";
-import { appendFileSync, closeSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
+import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import path from "node:path";
 
 import { incidentOf, inEditor } from "./sitting.mjs";
 
 const UNLUCKY = 3;
 
-/** A launcher that fails, and the beginnings of two logs that will grow. */
+/** A launcher and a scheduler whose jobs fail, and the beginnings of two logs that will grow. */
 function prepare(job) {
   for (const log of ["hanging.log", "growing.log"]) writeFileSync(path.join(job, log), "");
   writeFileSync(path.join(job, "torchrun"), '#!/bin/sh\ncat "$(dirname "$0")/bad-row.log"\nexit "${1:-1}"\n', { mode: 0o755 });
+  const batch = '#!/bin/sh\ncd "$(dirname "$0")"\ncp bad-row.log slurm-4711.out\necho "Submitted batch job 4711"\nexit 1\n';
+  writeFileSync(path.join(job, "sbatch"), batch, { mode: 0o755 });
 }
 
 inEditor("logs", { prepare }, (sitting, step) => {
@@ -149,6 +151,28 @@ inEditor("logs", { prepare }, (sitting, step) => {
     assert.match(await workbench.renderedText("Evidence"), new RegExp(`Rank ${UNLUCKY} .*KeyError`));
     await page.locator(".tab", { hasText: "FirstFault · terminal: ./torchrun" }).waitFor();
     await workbench.screenshot("terminal-report");
+    await workbench.closeEditors();
+  });
+
+  step("of a batch job that failed, the log that it wrote is offered", async () => {
+    await typeInTerminal("./sbatch --wait train.sh");
+    const toast = page.locator(".notification-list-item", { hasText: `Rank ${UNLUCKY} raised KeyError` });
+    await toast.getByRole("button", { name: "Show" }).click();
+    await page.locator(".tab", { hasText: "FirstFault · slurm-4711.out" }).waitFor();
+    assert.match(await workbench.renderedText("Evidence"), /slurm-4711\.out:\d+/);
+    await workbench.closeEditors();
+  });
+
+  step("whoever wants it so gets the report at once", async () => {
+    mkdirSync(path.join(job, ".vscode"));
+    writeFileSync(path.join(job, ".vscode", "settings.json"), JSON.stringify({ "firstfault.terminal.offer": "on" }));
+    await page.waitForTimeout(1_000);
+    await typeInTerminal("./torchrun");
+    await page.locator(".tab", { hasText: "FirstFault · terminal: ./torchrun" }).waitFor();
+    assert.match(await workbench.renderedText("Evidence"), new RegExp(`Rank ${UNLUCKY} .*KeyError`));
+    assert.deepEqual(await workbench.notifications(), []);
+    rmSync(path.join(job, ".vscode"), { recursive: true });
+    await page.waitForTimeout(1_000);
     await workbench.closeEditors();
   });
 

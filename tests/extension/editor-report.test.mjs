@@ -87,7 +87,7 @@ inEditor("report", {}, (sitting, step) => {
     const title = (await link.getAttribute("title")) ?? "";
     assert.notEqual(title, "");
     await link.click();
-    await page.locator(".tab", { hasText: `Preview ${title.slice(0, 12)}` }).first().waitFor();
+    await page.locator(".tab", { hasText: title.slice(0, 12) }).first().waitFor();
     await workbench.screenshot("explained");
     await workbench.closeEditors();
   });
@@ -144,6 +144,29 @@ inEditor("report", {}, (sitting, step) => {
     await workbench.screenshot("folder");
     await workbench.closeEditors();
     rmSync(ranks, { recursive: true });
+  });
+
+  step("several files that are selected are diagnosed as one job, and the problems of one that is deleted go", async () => {
+    const lines = readFileSync(path.join(job, "bad-row.log"), "utf8").split("\n");
+    const of = (rank) => lines.filter((line) => line.startsWith(`[rank${rank}]:`)).join("\n");
+    const whole = incidentOf("bad-row.log");
+    const [victim] = whole.collateral.flatMap(({ ranks }) => ranks ?? []).filter((rank) => rank !== UNLUCKY);
+    for (const rank of [UNLUCKY, victim]) writeFileSync(path.join(job, `part${rank}.log`), `${of(rank)}\n`);
+    const row = (rank) => page.locator(".explorer-folders-view .monaco-list-row", { hasText: `part${rank}.log` });
+    await row(victim).waitFor();
+    await row(UNLUCKY).click();
+    await row(victim).click({ modifiers: ["Control"] });
+    await workbench.contextMenu(row(victim), "Diagnose File");
+    assert.match(await workbench.renderedText("Evidence"), new RegExp(`Rank ${UNLUCKY} .*KeyError[\\s\\S]*1 other rank`));
+    await page.locator(".tab", { hasText: "FirstFault · 2 logs" }).waitFor();
+    await workbench.screenshot("several-files");
+    await workbench.closeEditors();
+    await workbench.command("Problems: Focus on Problems View");
+    const problem = page.locator(".markers-panel .monaco-list-row", { hasText: `part${UNLUCKY}.log` });
+    await problem.first().waitFor();
+    for (const rank of [UNLUCKY, victim]) rmSync(path.join(job, `part${rank}.log`));
+    await problem.first().waitFor({ state: "detached" });
+    await workbench.command("View: Hide Panel");
   });
 
   step("an output channel is diagnosed like any text", async () => {

@@ -43,6 +43,45 @@ async def test_a_folder_publishes_diagnostics_for_its_files(full: Editor, tmp_pa
     assert not [p for p in full.published if p.uri.endswith("rank%204.log")]
 
 
+async def test_several_files_are_diagnosed_as_one_job(full: Editor, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("WAITS rank 0\n")
+    (tmp_path / "b.log").write_text("FAULT rank 3\n")
+    (tmp_path / "c.log").write_text("FAULT rank 9\n")
+    names = {"paths": [str(tmp_path / "a.log"), str(tmp_path / "b.log")]}
+    answer = await full.ask("firstfault/diagnose", names)
+    assert [Path(x["path"]).name for x in answer["report"]["inputs"]] == ["a.log", "b.log"]
+    assert answer["report"]["incidents"][0]["initiating"]["ranks"] == [3]
+    assert (await full.diagnostics_for((tmp_path / "a.log").as_uri()))[0].message.startswith("Collateral of rank 3 (b.log line 1)")
+    # The report view shows this diagnosis again, in whatever order the files are named.
+    (tmp_path / "b.log").unlink()
+    view = {"nonce": "Zm9vYmFyYmF6cXV4", "cspSource": "https://*.vscode-cdn.net", "paths": names["paths"][::-1]}
+    shown = await full.ask("firstfault/view", view)
+    assert (shown["title"], shown["incidents"]) == ("2 logs", 1)
+    place = await full.ask("firstfault/locate", {**names, "file": answer["report"]["inputs"][0]["path"], "line": 1})
+    assert place["uri"] == (tmp_path / "a.log").as_uri()
+
+
+@pytest.mark.parametrize("paths", [[], [""], [1], "a.log", [None, "a.log"]])
+async def test_paths_that_name_nothing_are_refused(full: Editor, paths: object) -> None:
+    with pytest.raises(JsonRpcException, match="nothing to diagnose"):
+        await full.ask("firstfault/diagnose", {"paths": paths})
+
+
+async def test_the_problems_of_a_deleted_file_go(full: Editor, tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    kept, gone = tmp_path / "kept.log", tmp_path / "job" / "gone.log"
+    for path in (kept, gone):
+        path.write_text("FAULT rank 3\n")
+        await full.ask("firstfault/diagnose", {"path": str(path)})
+        assert len(await full.diagnostics_for(path.as_uri())) == 1
+    gone.unlink()
+    # VS Code names the folder only when a folder was deleted.
+    for uri in (tmp_path / "other").as_uri(), (tmp_path / "job").as_uri():
+        full.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([types.FileEvent(uri, types.FileChangeType.Deleted)]))
+    await full.until(lambda: not [p for p in full.published if p.uri == gone.as_uri()][-1].diagnostics)
+    assert len([p for p in full.published if p.uri == kept.as_uri()][-1].diagnostics) == 1
+
+
 async def test_an_open_file_of_a_diagnosed_folder_shows_the_folders_verdict_once(full: Editor, tmp_path: Path) -> None:
     waits = tmp_path / "rank_0.log"
     waits.write_text("WAITS rank 0\n")

@@ -43,6 +43,7 @@ class Client:
     shows_documents: bool = False
     tells_configuration: bool = False
     follows_configuration: bool = False
+    watches_files: bool = False
     refreshes_diagnostics: bool = False
     refreshes_lenses: bool = False
     refreshes_hints: bool = False
@@ -90,6 +91,7 @@ def read_client(params: types.InitializeParams, encoding: str) -> Client:
         shows_documents=bool(window.show_document and window.show_document.support),
         tells_configuration=bool(workspace.configuration),
         follows_configuration=bool(workspace.did_change_configuration and workspace.did_change_configuration.dynamic_registration),
+        watches_files=bool(workspace.did_change_watched_files and workspace.did_change_watched_files.dynamic_registration),
         refreshes_diagnostics=bool(workspace.diagnostics and workspace.diagnostics.refresh_support),
         refreshes_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
         refreshes_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),

@@ -38,13 +38,3 @@ async def ask(server: LanguageServer) -> Any:
     except Exception as error:  # A client that cannot tell its settings gets the defaults.
         logger.debug("no configuration: %s", error)
         return None
-
-
-async def follow(server: LanguageServer) -> None:
-    """Ask the client to tell of changes."""
-    options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
-    registration = types.Registration("firstfault-configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
-    try:
-        await server.client_register_capability_async(types.RegistrationParams([registration]))
-    except Exception as error:  # It may still send them unasked.
-        logger.debug("changes of the configuration are not told: %s", error)

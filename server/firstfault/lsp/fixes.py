@@ -29,8 +29,8 @@ _KINDS = ("env", "timeout", "flag")
 async def apply_fix(session: Session, launch: Launch, params: Any) -> dict[str, Any]:
     """The edit that makes a setting hold.
 
-    {setting, uri?, path?, text?, title?, launchFile?} gives {edit, title, path, choices, reason, line}.
-    `uri`, `path` or `text` name the log that the setting was offered for, as in the other requests; its torch version and cause count.
+    {setting, uri?, path?, paths?, text?, title?, launchFile?} gives {edit, title, path, choices, reason, line}.
+    The log that the setting was offered for is named as in the other requests; its torch version and cause count.
     `launchFile` (a path or URI) names the file to edit; without it the likeliest one is, and `choices` lists all that would change.
     Without an edit, `edit` and `path` are null and `reason` says why; `line` can always be put in by hand.
     Raises RequestFailed for a request without a setting.

@@ -1,12 +1,11 @@
 """The report of what was diagnosed: as a document for the webview, redacted, and where its lines stand. Renders nothing itself.
 
-A request names a text, a path or a URI; what was diagnosed last under that name is shown without diagnosing it again.
+A request names a text, a path, several paths of one job or a URI. What was diagnosed last under that name is shown again, not read again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -21,8 +20,8 @@ from .engine import Engine
 from .jobs import StopFlag
 from .protocol import RequestFailed
 from .recall import key_of_text
-from .requests import SELECTION, Publish, absolute, failed, read_path, read_text
-from .session import Session, path_key
+from .requests import SELECTION, Publish, failed, name_of, paths_in, read_paths, read_text
+from .session import Session, key_of_paths, path_key
 
 VIEW = "firstfault/view"
 REDACTED = "firstfault/redacted"
@@ -30,7 +29,7 @@ LOCATE = "firstfault/locate"
 
 
 async def view(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
-    """The report as a document: {path?, uri?, text?, title?, nonce, cspSource} gives {html, title, incidents}.
+    """The report as a document: {path?, paths?, uri?, text?, title?, nonce, cspSource} gives {html, title, incidents}.
 
     `title` names what was diagnosed. Raises RequestFailed with the four-part message.
     """
@@ -51,13 +50,16 @@ async def view(session: Session, params: Any, publish: Publish) -> dict[str, Any
 
 
 async def redacted(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
-    """The report as Markdown with hosts, addresses, users, folders and keys masked: {path?, uri?, text?, title?} gives {markdown}."""
+    """The report as Markdown with hosts, addresses, users, folders and keys masked.
+
+    {path?, paths?, uri?, text?, title?} gives {markdown}.
+    """
     analysis, title = await analysis_of(session, _mapping(params), publish)
     return {"markdown": await _rendered(session, analysis, title, lambda engine, report: engine.redacted(report))}
 
 
 async def place(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
-    """Where a line of a report stands in the editor: {path?, uri?, text?, title?, file, line} gives {uri, range}.
+    """Where a line of a report stands in the editor: {path?, paths?, uri?, text?, title?, file, line} gives {uri, range}.
 
     The two differ where a log holds lone carriage returns. Raises RequestFailed for a file without an address, such as a selection.
     """
@@ -89,28 +91,30 @@ async def analysis_of(session: Session, data: Mapping[str, Any], publish: Publis
     found = await remembered(session, data)
     if found is not None:
         return found, _title(data)
-    text, path, uri = data.get("text"), data.get("path"), data.get("uri")
+    text, paths, uri = data.get("text"), paths_in(session, data), data.get("uri")
     if isinstance(text, str):
         return await read_text(session, text, _text_title(data)), _title(data)
-    if not isinstance(path, str) and isinstance(uri, str):
-        path = to_fs_path(uri)
-    if not isinstance(path, str) or not path:
+    if not paths and isinstance(uri, str) and (local := to_fs_path(uri)) is not None:
+        paths = [local]
+    if not paths:
         raise _refused(
             "no report to show",
             reason=f"{_title(data)} was not diagnosed" if isinstance(uri, str) else "the request names no text, path or URI",
             where=uri if isinstance(uri, str) else "",
             help="diagnose the log first",
         )
-    return await read_path(session, absolute(session, path), data.get("workDoneToken"), publish), _title(data)
+    return await read_paths(session, paths, data.get("workDoneToken"), publish), _title(data)
 
 
 async def remembered(session: Session, data: Mapping[str, Any]) -> Analysis | None:
     """The last diagnosis of what a request names; an open log is looked at as it stands. None where it was never diagnosed."""
-    text, path, uri = data.get("text"), data.get("path"), data.get("uri")
+    text, paths, uri = data.get("text"), paths_in(session, data), data.get("uri")
     if isinstance(text, str):
         return session.recall.find(key_of_text(text, _text_title(data)))
-    if isinstance(path, str) and path:
-        path = absolute(session, path)
+    if len(paths) > 1:
+        return session.recall.find(key_of_paths(paths))
+    if paths:
+        path = paths[0]
         kept = _kept(session, path_key(path))
         document = document_at(session, path)
         if document is None or not document.is_log or (kept is not None and stamp_of(path) in kept.stamps.values()):
@@ -156,9 +160,9 @@ def _title(data: Mapping[str, Any]) -> str:
     """A name for what a request is about: the one it gives, else the last part of its path or URI."""
     if data.get("title") or isinstance(data.get("text"), str):
         return _text_title(data)
-    path, uri = data.get("path"), data.get("uri")
-    if isinstance(path, str) and path:
-        return os.path.basename(path.rstrip("/\\")) or path
+    paths, uri = data.get("paths", [data.get("path")]), data.get("uri")
+    if isinstance(paths, (list, tuple)) and paths and all(isinstance(path, str) and path for path in paths):
+        return name_of(paths)
     return unquote(uri.rstrip("/").rpartition("/")[2]) if isinstance(uri, str) else SELECTION
 
 

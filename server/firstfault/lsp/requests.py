@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -36,12 +36,12 @@ Publish = Callable[[Analysis, Mapping[str, Analysis]], None]
 
 
 async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str, Any]:
-    """Diagnose a text, or a path on disk whose files then get diagnostics. Raises RequestFailed with the four-part message."""
+    """Diagnose a text, or paths on disk whose files then get diagnostics. Raises RequestFailed with the four-part message."""
     data = params if isinstance(params, Mapping) else {}
-    text, path, title = data.get("text"), data.get("path"), data.get("title")
+    text, paths, title = data.get("text"), paths_in(session, data), data.get("title")
     if isinstance(text, str):
         return _answer(session, (await read_text(session, text, title if isinstance(title, str) and title else SELECTION)).diagnosis)
-    if not isinstance(path, str) or not path:
+    if not paths:
         raise RequestFailed(
             str(
                 FirstFaultError(
@@ -49,14 +49,32 @@ async def diagnose(session: Session, params: Any, publish: Publish) -> dict[str,
                 )
             )
         )
-    return _answer(session, (await read_path(session, absolute(session, path), data.get("workDoneToken"), publish)).diagnosis)
+    return _answer(session, (await read_paths(session, paths, data.get("workDoneToken"), publish)).diagnosis)
 
 
-async def read_path(session: Session, path: str, token: Any, publish: Publish) -> Analysis:
-    """Diagnose a file or folder, with progress on a token where one is given, and publish its diagnostics. Raises RequestFailed."""
+def paths_in(session: Session, data: Mapping[str, Any]) -> list[str]:
+    """The absolute paths that a request names as `path` or `paths`; none where it names none."""
+    given = data.get("paths", [data.get("path")])
+    if not isinstance(given, (list, tuple)) or not all(isinstance(path, str) and path for path in given):
+        return []
+    return [absolute(session, path) for path in given]
+
+
+def name_of(paths: Sequence[str]) -> str:
+    """What to call paths that are diagnosed together."""
+    if len(paths) > 1:
+        return f"{len(paths)} logs"
+    return os.path.basename(paths[0].rstrip("/\\")) or paths[0]
+
+
+async def read_paths(session: Session, paths: list[str], token: Any, publish: Publish) -> Analysis:
+    """Diagnose files and folders as one job, with progress on a token where one is given, and publish what was found in each.
+
+    Raises RequestFailed.
+    """
     stop = StopFlag()
-    progress = _Progress(session, token, os.path.basename(path) or path) if isinstance(token, (str, int)) else None
-    with session.status.busy(None, f"reading {os.path.basename(path)}") as busy:
+    progress = _Progress(session, token, name_of(paths)) if isinstance(token, (str, int)) else None
+    with session.status.busy(None, f"reading {name_of(paths)}") as busy:
 
         def on_progress(done: int, whole: int) -> None:
             busy(done, whole)
@@ -64,14 +82,14 @@ async def read_path(session: Session, path: str, token: Any, publish: Publish) -
                 progress.report(done, whole)
 
         try:
-            analysis, before = await session.diagnose_paths([path], stop, on_progress)
+            analysis, before = await session.diagnose_paths(paths, stop, on_progress)
         except asyncio.CancelledError:
             stop.set()
             session.status.send("idle", "cancelled")
             raise
         except Exception as error:
             session.status.failed(None, error)
-            raise failed(error, path) from error
+            raise failed(error, name_of(paths)) from error
         finally:
             if progress is not None:
                 progress.end()

@@ -14,7 +14,22 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from .. import __version__
-from . import actions, commands, configuration, fixes, folding, hints, hover, lenses, links, navigation, outline, reports, requests
+from . import (
+    actions,
+    commands,
+    configuration,
+    fixes,
+    folding,
+    hints,
+    hover,
+    lenses,
+    links,
+    navigation,
+    outline,
+    registration,
+    reports,
+    requests,
+)
 from .analysis import Analysis, View
 from .diagnostics import diagnostics_of
 from .engine import BundledEngine, Engine
@@ -104,8 +119,10 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     @server.feature(types.INITIALIZED)
     async def on_initialized(_: types.InitializedParams) -> None:
         session.warm_up()
+        if session.client.watches_files:
+            await registration.follow_deletions(server)
         if session.client.follows_configuration:
-            await configuration.follow(server)
+            await registration.follow_configuration(server, configuration.SECTION)
         if session.client.tells_configuration:
             await configured(await configuration.ask(server))
 
@@ -162,6 +179,14 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
             session.refresh()
         else:
             await asyncio.gather(*(push(d.uri) for d in session.documents.opened()))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def on_files(params: types.DidChangeWatchedFilesParams) -> None:
+        """The problems of a file that is gone go too."""
+        for change in params.changes:
+            if change.type == types.FileChangeType.Deleted:
+                for uri in session.drop_deleted(change.uri):
+                    publish(uri, [])
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def on_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:

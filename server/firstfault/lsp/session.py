@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -204,6 +204,18 @@ class Session:
         analysis = self.wide.get(path_key(path)) if path else None
         return _view(analysis, uri, path) if analysis and path else None
 
+    def drop_deleted(self, uri: str) -> list[str]:
+        """Drop what was found on request in a file that is gone, or in the files of a folder that is; gives their URIs."""
+        path = to_fs_path(uri)
+        if path is None:
+            return []
+        gone = path_key(path)
+        dropped: list[str] = []
+        for key in [k for k in self.wide if k == gone or k.startswith(gone + os.sep)]:
+            analysis = self.wide.pop(key)
+            dropped += [s.uri for s in analysis.sources.values() if path_key(to_fs_path(s.uri) or s.uri) == key]
+        return dropped
+
     def refresh(self) -> None:
         """Ask the client to ask again, because more is known about an open document than before."""
         client = self.client
@@ -244,8 +256,7 @@ class Session:
 
     def remember(self, paths: list[str], analysis: Analysis) -> dict[str, Analysis]:
         """Keep the diagnosis of files and folders on disk for each file read; gives what was kept before, by path."""
-        for path in paths:
-            self.recall.keep(path_key(path), analysis)
+        self.recall.keep(key_of_paths(paths), analysis)
         before: dict[str, Analysis] = {}
         for source in analysis.sources.values():
             key = path_key(to_fs_path(source.uri) or source.uri)
@@ -322,6 +333,11 @@ class Session:
             known = (document.state, wide.generation, _fits(wide, document, path))
             self._fits[document.uri] = known
         return wide if known[2] else None
+
+
+def key_of_paths(paths: Sequence[str]) -> str:
+    """One name for paths that are diagnosed together, in whatever order."""
+    return "\n".join(sorted(map(path_key, paths)))
 
 
 def path_key(path: str) -> str:

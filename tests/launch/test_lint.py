@@ -139,6 +139,23 @@ def test_a_timeout_below_the_checkpoint_time() -> None:
     assert "timedelta(minutes=29)" in settled(text, "a.py", checkpoint_s=845.0)
 
 
+@pytest.mark.parametrize(
+    ("short", "raised"),
+    [
+        ("torchrun pretrain_gpt.py --num-layers 4 --distributed-timeout-minutes 10 \\\n  --lr 1\n", "--distributed-timeout-minutes 29 "),
+        ("ARGS=(\n  --num-layers 4\n  --distributed-timeout-minutes=10\n)\ntorchrun pretrain_gpt.py ${ARGS[@]}\n", "-minutes=29\n"),
+        ("torchrun train.py --do_train --ddp_timeout 600\n", "--ddp_timeout 1740\n"),
+        ("export DEEPSPEED_TIMEOUT=10\ndeepspeed train.py\n", "export DEEPSPEED_TIMEOUT=29\n"),
+    ],
+)
+def test_a_timeout_of_a_command_below_the_checkpoint_time(short: str, raised: str) -> None:
+    assert lint(short, "run.sh") == [] and lint(short, "run.sh", checkpoint_s=300) == []
+    hint = only(short, "run.sh", checkpoint_s=845.0)
+    assert (hint.code, hint.title) == ("timeout-below-checkpoint", "Raise it to 29 min")
+    assert "600 s" in hint.message and "845 s" in hint.message
+    assert raised in settled(short, "run.sh", checkpoint_s=845.0)
+
+
 def test_fix_all_applies_every_safe_hint_once() -> None:
     text = (
         "export NCCL_ASYNC_ERROR_HANDLING=1\nexport NCCL_IB_DISABLE=1\nexport NCCL_IB_HCA=mlx5\nexport NCCL_IB_TIMEOUT=22\n"

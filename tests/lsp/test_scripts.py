@@ -154,6 +154,23 @@ async def test_a_timeout_is_no_cure_for_the_crash_in_the_last_log(either: Editor
         assert not raised
 
 
+async def test_a_timeout_below_the_checkpoints_of_the_newest_log_is_hinted_at_in_an_open_script(either: Editor) -> None:
+    await either.ask("firstfault/diagnose", {"text": "no checkpoint here\n"})
+    script = "torchrun pretrain_gpt.py --num-layers 4 --distributed-timeout-minutes 10\n"
+    uri = open_script(either, script)
+    pulls = bool(either.server_capabilities_seen.diagnostic_provider)
+    assert not (await either.pull(uri)).items if pulls else not await either.diagnostics_for(uri)
+    refreshes, published = len(either.refreshes), len(either.published)
+    await either.ask("firstfault/diagnose", {"text": "Saving checkpoint took 845.31 secs\n"})
+    if pulls:
+        await either.until(lambda: types.WORKSPACE_DIAGNOSTIC_REFRESH in either.refreshes[refreshes:])
+        (hint,) = (await either.pull(uri)).items
+    else:
+        await either.until(lambda: any(p.uri == uri for p in either.published[published:]))
+        (hint,) = await either.diagnostics_for(uri)
+    assert hint.code == "timeout-below-checkpoint" and "845 s" in hint.message
+
+
 async def test_a_script_that_launches_nothing_offers_nothing(either: Editor) -> None:
     uri = open_script(either, "echo hello\n", "hello.sh")
     assert await actions(either, uri) == []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from firstfault.launch import python_timeout, settings, shell_edit
+from firstfault.launch import python_timeout, settings, shell_edit, shell_flags
 from firstfault.launch.dispatch import edits_for, remove_edits
 from firstfault.launch.edit import EditRefused, Lines, Replacement, TextEdit, Wanted, apply_edits, edits_between, to_text_edits
 from firstfault.launch.kinds import Kind, detect_kind
@@ -204,21 +204,23 @@ def _deepspeed_lines(text: str, path: str, torch_version: str | None) -> Iterato
 
 def _short_timeouts(text: str, path: str, checkpoint_s: float) -> Iterator[LintHint]:
     """A collective timeout that is shorter than a checkpoint takes."""
-    if detect_kind(path, text) is not Kind.PYTHON:
-        return
-    try:
-        source = PythonSource(text, path)
-    except EditRefused:
-        return
     # Twice the time, in whole minutes, leaves room for a slower file system.
     wanted = Wanted("timeout", python_timeout.GENERIC, str(60 * -(-int(2 * checkpoint_s) // 60)))
-    for call, kind in python_timeout.fitting_calls(source, python_timeout.GENERIC):
-        node, seconds = python_timeout.current_timeout_s(source, call, kind)
-        if node is not None and seconds is not None and seconds < checkpoint_s:
-            lines = source.lines
+    try:
+        if detect_kind(path, text) is Kind.PYTHON:
+            found = list(python_timeout.timeouts_in(PythonSource(text, path)))
+        elif detect_kind(path, text) is Kind.SHELL:
+            found = list(shell_flags.timeouts_in(text, path))
+        else:
+            return
+    except EditRefused:
+        return
+    lines = Lines(text)
+    for start, end, seconds in found:
+        if seconds < checkpoint_s:
             yield LintHint(
-                *lines.position(source.start(node)),
-                *lines.position(source.end(node)),
+                *lines.position(start),
+                *lines.position(end),
                 "timeout-below-checkpoint",
                 f"The timeout of {seconds} s is shorter than a checkpoint, which took {checkpoint_s:.0f} s in the log.",
                 f"Raise it to {int(wanted.value) // 60} min",

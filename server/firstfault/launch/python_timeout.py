@@ -107,6 +107,14 @@ def current_timeout_s(source: PythonSource, call: ast.Call, kind: TimeoutCall) -
     return None, None
 
 
+def timeouts_in(source: PythonSource) -> Iterator[tuple[int, int, int]]:
+    """The collective timeouts that calls set, as (start, end, seconds)."""
+    for call, kind in fitting_calls(source, GENERIC):
+        node, seconds = current_timeout_s(source, call, kind)
+        if node is not None and seconds is not None:
+            yield source.start(node), source.end(node), seconds
+
+
 def _raise_call(source: PythonSource, call: ast.Call, kind: TimeoutCall, seconds: int) -> list[Replacement]:
     node, current = current_timeout_s(source, call, kind)
     where = f"{source.path}:{call.lineno}"

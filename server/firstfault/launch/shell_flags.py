@@ -58,6 +58,18 @@ def timeout_replacements(setting: SettingLike, text: str, path: str) -> list[Rep
     )
 
 
+def timeouts_in(text: str, path: str) -> Iterator[tuple[int, int, int]]:
+    """The collective timeouts that commands set, as (start, end, seconds). Raises EditRefused."""
+    script = parse_shell(text, path)
+    for flag, unit_s in ((MEGATRON_FLAG, 60), (TRAINER_FLAG, 1)):
+        for word in _occurrences(script, flag):
+            if word.plain.isdecimal():
+                yield word.start, word.end, int(word.plain) * unit_s
+    for assigned in (a for c in script.commands for a in assignments_of(c)):
+        if assigned.name == "DEEPSPEED_TIMEOUT" and assigned.value.plain.isdecimal():
+            yield assigned.value.start, assigned.value.end, int(assigned.value.plain) * 60
+
+
 def timeout_removals(setting: SettingLike, text: str, path: str) -> list[Replacement]:
     """Take out what `timeout_replacements` puts in for this duration."""
     seconds = parse_duration_s(setting.value)

@@ -1,4 +1,4 @@
-"""What a diagnosed log says of its launch: the version of torch, names of scripts and job, a slow rank. Knows no launch file."""
+"""What a diagnosed log says of its launch: torch version, names of scripts, a slow rank, the time of checkpoints. Knows no launch file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pygls.uris import to_fs_path
 
 from ..launch.advice import torch_version_in
 from ..launch.candidates import LogHints, hints_from_log
+from ..launch.checkpoints import longest_checkpoint_s
 from .analysis import Analysis
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ SLOW = "slow"
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """The torch version that a log names, and what it says of the scripts that started the job."""
+    """The torch version that a log names, what it says of the scripts that started the job, and its longest checkpoint in seconds."""
 
     torch_version: str | None = None
     hints: LogHints = LogHints()
+    checkpoint_s: float | None = None
 
 
 def facts_of(analysis: Analysis | None) -> LogFacts:
@@ -37,7 +39,7 @@ def facts_of(analysis: Analysis | None) -> LogFacts:
         return LogFacts()
     if analysis.facts is None:
         text = "\n".join(_texts(analysis))
-        analysis.facts = LogFacts(torch_version_in(text), hints_from_log(text))
+        analysis.facts = LogFacts(torch_version_in(text), hints_from_log(text), longest_checkpoint_s(text))
     return analysis.facts
 
 

@@ -111,7 +111,7 @@ async def read_text(session: Session, text: str, title: str) -> Analysis:
         except Exception as error:
             session.status.failed(None, error)
             raise failed(error, title) from error
-    session.recall.keep(key_of_text(text, title), analysis)
+    session.keep(key_of_text(text, title), analysis)
     session.status.send("idle", verdict_in_brief(analysis))
     return analysis
 

@@ -70,9 +70,10 @@ async def outlook_of(session: Session, launch: Launch, uri: str) -> tuple[Docume
 
 
 def _look(launch: Launch, path: str, text: str, newest: Analysis | None, hinted: bool, slow_but_living: bool) -> Outlook:
-    """Work it out; `newest` is the last diagnosis, whose torch version decides on names."""
-    version = facts_of(newest).torch_version
-    hints = tuple(lint(text, path, torch_version=version)) if hinted else ()
+    """Work it out; `newest` is the last diagnosis: its torch version decides on names, its checkpoints on timeouts."""
+    facts = facts_of(newest)
+    version = facts.torch_version
+    hints = tuple(lint(text, path, torch_version=version, checkpoint_s=facts.checkpoint_s)) if hinted else ()
     fixes = tuple(fix_all_edits(text, path, torch_version=version)) if any(h.safe and h.edits for h in hints) else ()
     refactorings = _refactorings(text, path, version, slow_but_living) if launch.is_launch_file(path, text) else ()
     return Outlook(hints, fixes, refactorings)

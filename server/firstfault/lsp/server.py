@@ -119,6 +119,7 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
     @server.feature(types.INITIALIZED)
     async def on_initialized(_: types.InitializedParams) -> None:
         session.warm_up()
+        session.on_diagnosed = on_diagnosed
         if session.client.watches_files:
             await registration.follow_deletions(server)
         if session.client.follows_configuration:
@@ -133,12 +134,27 @@ def _register(server: FirstFaultServer, session: Session, launch: Launch) -> Non
 
     async def configured(given: Any) -> None:
         """Follow the user's settings; what they change in open scripts shows at once."""
-        if not session.configuration.update(given):
-            return
+        if session.configuration.update(given):
+            await show_scripts_anew()
+
+    async def show_scripts_anew() -> None:
         if session.client.pulls_diagnostics:
             session.refresh()
         else:
             await asyncio.gather(*(push(d.uri) for d in session.documents.opened() if not d.is_log))
+
+    told: tuple[object, ...] = ()
+
+    async def follow_log() -> None:
+        """Hints in open scripts follow what the newest log says of its launch."""
+        nonlocal told
+        facts = await actions.log_facts(session, session.recall.newest)
+        if told != (told := (facts.torch_version, facts.checkpoint_s)):
+            await show_scripts_anew()
+
+    def on_diagnosed() -> None:
+        if any(not d.is_log and d.launch_kind is not None for d in session.documents.opened()):
+            asyncio.get_running_loop().create_task(follow_log())
 
     @server.feature(types.SHUTDOWN)
     def on_shutdown(_: None) -> None:

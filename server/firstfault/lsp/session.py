@@ -54,6 +54,8 @@ class Session:
         self.recall = Recall()
         """The last diagnosis of each path and text that was asked for by name, and of each open log by its URI."""
         self.closing = False
+        self.on_diagnosed: Callable[[], None] = lambda: None
+        """Called when there is a diagnosis newer than all others."""
         self._library: Library | None = None
         self._fits: dict[str, tuple[tuple[int, int], int, bool]] = {}
 
@@ -254,9 +256,14 @@ class Session:
         analysis = await self.workers.run(work, stop, long=True)
         return analysis, self.remember(paths, analysis)
 
+    def keep(self, key: str, analysis: Analysis) -> None:
+        """Remember an analysis under a key, as the newest of all."""
+        self.recall.keep(key, analysis)
+        self.on_diagnosed()
+
     def remember(self, paths: list[str], analysis: Analysis) -> dict[str, Analysis]:
         """Keep the diagnosis of files and folders on disk for each file read; gives what was kept before, by path."""
-        self.recall.keep(key_of_paths(paths), analysis)
+        self.keep(key_of_paths(paths), analysis)
         before: dict[str, Analysis] = {}
         for source in analysis.sources.values():
             key = path_key(to_fs_path(source.uri) or source.uri)
@@ -312,7 +319,7 @@ class Session:
 
         with self.status.busy(uri):
             analysis = await self.workers.run(work, stop, long=False)
-        self.recall.keep(uri, analysis)
+        self.keep(uri, analysis)
         self.status.result(uri, analysis)
         return analysis
 

@@ -5,5 +5,5 @@ import { ROOT, run } from "../process.mjs";
 import { preparePython } from "../python.mjs";
 
 export default function bench(args) {
-  return run(preparePython(), [path.join(ROOT, "tests", "bench", "run.py"), ...args], { label: "the benchmark" });
+  return run(preparePython(["server", "dev"]), [path.join(ROOT, "tests", "bench", "run.py"), ...args], { label: "the benchmark" });
 }

@@ -7,6 +7,7 @@ so that a busy moment meets all of them; medians are printed, processor time bes
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import platform
 import shutil
@@ -211,6 +212,43 @@ def bench_follow(log: Path, folder: Path) -> None:
     table("following", rows)
 
 
+def bench_editor(folder: Path, megabytes: int = 20) -> None:
+    """What a person at an editor waits for: the problems of a log that was just opened, then hovers all over it."""
+    sys.path.insert(0, str(HERE.parent / "lsp"))
+    from editor import Editor, full_params
+
+    log = folder / f"opened-{megabytes}.log"
+    if not log.exists():
+        synthetic_logs.write_combined(log, megabytes * MB)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    uri = log.as_uri()
+
+    async def measure() -> tuple[float, list[float]]:
+        client = Editor()
+        await client.start_io(sys.executable, "-I", "-X", "utf8", str(SERVER / "main.py"))
+        await client.initialize_session(full_params([folder]))
+        await client.ask("firstfault/diagnose", {"text": ""})
+        began = time.perf_counter()
+        client.open(text, uri)
+        problems = (await client.pull(uri)).items
+        opened_s = time.perf_counter() - began
+        rows = text.count("\n")
+        hovers = []
+        for row in [*(p.range.start.line for p in problems), *range(0, rows, rows // 400)]:
+            began = time.perf_counter()
+            await client.hover_text(uri, row, 3)
+            hovers.append(time.perf_counter() - began)
+        await client.shutdown_session()
+        return opened_s, sorted(hovers)
+
+    opened_s, hovers = asyncio.run(measure())
+    rows: list[Sequence[object]] = [("asked of the language server", "clock ms")]
+    rows.append((f"problems of a log of {log.stat().st_size / 1e6:.0f} MB from its opening", f"{opened_s * 1e3:.0f}"))
+    rows.append((f"a hover, median of {len(hovers)}", f"{statistics.median(hovers) * 1e3:.1f}"))
+    rows.append(("a hover, 99th percentile", f"{hovers[int(len(hovers) * 0.99)] * 1e3:.1f}"))
+    table("in an editor", rows)
+
+
 def bench_rank_files(folder: Path, files: int, size: int, rounds: int) -> None:
     """One file a rank, read by one process and by several."""
     ranks = folder / f"ranks-{files}-{size}"
@@ -257,6 +295,9 @@ def memory_mb() -> int:
         return 0
 
 
+PARTS = ("log", "memory", "start", "follow", "editor", "files", "fallback")
+
+
 def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="npm run bench --", description=__doc__)
@@ -265,10 +306,10 @@ def main() -> int:
     parser.add_argument("--file-size", type=float, default=10, metavar="MB", help="size of each rank file (default 10)")
     parser.add_argument("--times", type=int, default=8, help="how often the log goes through the pipe that tests memory (default 8)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each program runs (default 3)")
-    parser.add_argument("--only", choices=("log", "memory", "start", "follow", "files", "fallback"), action="append", help="only these parts")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--folder", type=Path, help="where the logs are written and kept; else a folder that is removed at the end")
     args = parser.parse_args()
-    parts = args.only or ["log", "memory", "start", "follow", "files", "fallback"]
+    parts = args.only or PARTS
     folder = args.folder or Path(tempfile.mkdtemp(prefix="firstfault-bench-"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -285,6 +326,8 @@ def main() -> int:
             bench_start(folder, args.rounds)
         if "follow" in parts:
             bench_follow(log, folder)
+        if "editor" in parts:
+            bench_editor(folder)
         if "files" in parts:
             bench_rank_files(folder, args.files, int(args.file_size * MB), args.rounds)
         if "fallback" in parts:

@@ -233,3 +233,24 @@ def test_failure_ids_and_titles_stay():
     for page in LIBRARY.pages.values():
         for text in (page.id, page.title, page.impact, page.on_call, *(a.because for a in page.alternatives)):
             assert redact_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "masked"),
+    [
+        ('File "/mnt/lustre/acme/novel-idea/train.py", line 3', 'File "/mnt/lustre/dir-1/dir-2/train.py", line 3'),
+        ("No such file: '/data/acme/shard-0001.tar'", "No such file: '/data/dir-1/shard-0001.tar'"),
+        ("/acme-pfs/novel-idea/run", "/dir-1/dir-2/run"),
+        ("/gpfs1/acme/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", "/gpfs1/dir-1/venv/lib/python3.11/site-packages/torch/nn/modules/module.py"),
+        ("/workspace/Megatron-LM/megatron/training/training.py", "/workspace/Megatron-LM/megatron/training/training.py"),
+        ("/opt/conda/lib/python3.11/site-packages/torch/_tensor.py", "/opt/conda/lib/python3.11/site-packages/torch/_tensor.py"),
+        ("[/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534]", "[/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534]"),
+        ("/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1292", "/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1292"),
+        ('"POST /v1/chat/completions HTTP/1.1" 200', '"POST /v1/chat/completions HTTP/1.1" 200'),
+        ("iteration 10/ 1000 and 3.5s/it, and/or", "iteration 10/ 1000 and 3.5s/it, and/or"),
+        ("while calling /tensorflow.CoordinationService/Barrier:", "while calling /tensorflow.CoordinationService/Barrier:"),
+        ("see https://pytorch.org/docs/stable/elastic/errors.html", "see https://pytorch.org/docs/stable/elastic/errors.html"),
+    ],
+)
+def test_folders_outside_of_homes_are_masked_and_those_of_programs_stay(given, masked):
+    assert redact_text(given) == masked

@@ -1,4 +1,4 @@
-"""Finds what must not leave the house in a text: hosts, addresses, users, home folders, e-mail, keys. Knows no mask and no report.
+"""Finds what must not leave the house in a text: hosts, addresses, users, folders, e-mail, keys. Knows no mask and no report.
 
 It prefers hiding too much to letting something through, and keeps what a diagnosis needs: rank and line numbers, process ids, loopback
 addresses, module names and file names.
@@ -11,17 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from .folders import ACCOUNTS, ORDINARY, Span, homes, paths, users_told
+
 KINDS = ("host", "ip", "user", "dir", "email", "token", "uuid", "hex", "mac")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """`text[start:end]` is sensitive; equal `key`s of one `kind` are the same thing."""
-
-    start: int
-    end: int
-    kind: str
-    key: str
 
 
 @dataclass
@@ -53,7 +45,7 @@ class Known:
     def add_user(self, name: str) -> None:
         """A user name; accounts of the system and of containers are nobody's."""
         lower = name.lower()
-        if lower not in _ACCOUNTS and lower not in _ORDINARY and len(lower) > 1 and not lower.isdigit() and _WORD.search(lower):
+        if lower not in ACCOUNTS and lower not in ORDINARY and len(lower) > 1 and not lower.isdigit() and _WORD.search(lower):
             self.users.setdefault(_first_word(lower), set()).add(lower)
 
     def host_key(self, name: str) -> str:
@@ -70,15 +62,17 @@ def learn(texts: Iterable[str], hosts: Iterable[str] = ()) -> Known:
     for text in dict.fromkeys(texts):
         for name, told in _hosts_told(text):
             known.add_host(name, told=told)
-        for start, end in _users_told(text):
+        for start, end in users_told(text):
             known.add_user(text[start:end])
+        for m in _AT_HOST.finditer(text) if "@" in text else ():
+            known.add_user(m["user"])
     return known
 
 
 def find_spans(text: str, known: Known) -> list[Span]:
     """What is sensitive in a text, in order, without overlaps. Where two readings overlap the more telling one wins."""
     taken: list[Span] = []
-    for one in (_keys(text), _mail(text, known), _numbers(text), _homes(text), _names(text, known), _fqdns(text, known)):
+    for one in (_keys(text), _mail(text, known), _numbers(text), homes(text), _names(text, known), _fqdns(text, known), paths(text)):
         for span in one:
             if span.end > span.start and all(span.end <= t.start or span.start >= t.end for t in taken):
                 taken.append(span)
@@ -143,7 +137,7 @@ def _mail(text: str, known: Known) -> Iterator[Span]:
     for m in _MAIL.finditer(text):
         yield Span(m.start(), m.end(), "email", m[0].lower())
     for m in _AT_HOST.finditer(text):
-        if m["user"].lower() not in _ACCOUNTS:
+        if m["user"].lower() not in ACCOUNTS:
             yield Span(*m.span("user"), "user", m["user"].lower())
         if m["host"].lower() not in _LOCAL:
             yield Span(*m.span("host"), "host", known.host_key(m["host"]))
@@ -202,74 +196,6 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# Users and their folders -------------------------------------------------------------------------------------------------------------
-
-_ROOTS = r"(?:home|Users|users|scratch|fsx|netscratch)"
-# /lustre/home/alice/run7/train.py   C:\Users\Alice Smith\train.py
-_HOME = re.compile(
-    rf"(?<![A-Za-z0-9]){_ROOTS}[/\\]+(?:{_ROOTS}[/\\]+)*"
-    r"(?P<user>[^\s/\\:;,'\"`()<>|*?\[\]{}$=]+(?: [^\s/\\:;,'\"`()<>|*?]+(?=\\))*)"
-)
-_TILDE = re.compile(r"(?<![\w/~])~(?P<user>[^\W\d][\w.-]*)(?=/)")
-# USER=alice   uid=1001(alice)   "user": "alice"   wandb: Currently logged in as: alice
-_USER = re.compile(
-    r"""(?ix)(?: (?<![a-z])(?:user|user_?name|logname|owner|account) ["']? \s*[=:]\s* ["']? | \buid=\d+\( | \blogged\ in\ as:?\ )
-      (?P<user>[^\W\d][\w.-]*)"""
-)
-_ACCOUNTS = {
-    "root", "ubuntu", "ec2-user", "nobody", "slurm", "jovyan", "runner", "app", "git", "none", "null", "default", "unknown", "user",
-    "tmp", "shared", "public",
-}  # fmt: skip
-# A folder or account with such a name is hidden where it stands as one, and stays a word elsewhere.
-_ORDINARY = {
-    "data", "dataset", "datasets", "train", "training", "test", "model", "models", "work", "scratch", "project", "projects", "shared",
-    "public", "home", "job", "jobs", "run", "runs", "gpu", "cuda", "torch", "python", "rank", "ranks", "node", "nodes", "host", "error",
-    "step", "log", "logs", "code", "tmp", "process", "worker", "group", "the", "a", "of", "not", "is", "and", "or", "in", "on", "at", "to",
-    "failed", "failure", "timeout", "memory", "device", "file", "line", "exit", "signal", "store", "connection", "peer", "collective",
-}  # fmt: skip
-_KEPT_FOLDER = re.compile(
-    r"""(?ix)\d+ | attempt_\d+ | rank[_-]?\d+ | \.+ | lib(?:64|exec)? | include | sbin | etc | share | uv | c?python-[\w.-]+
-      | \.?v?envs? | \.?conda | (?:mini|ana)conda\d? | miniforge\d? | mambaforge | \.local | \.cache | \.?configs? | conf
-      | huggingface | hub | triton | wandb | src | code | scripts? | tests? | logs? | outputs? | checkpoints? | ckpts? | runs?
-      | data(?:sets?)? | models?"""
-)
-# What lies below these is an installed program's, and tells where in it something happened.
-_INSTALLED = re.compile(r"(?:site|dist)-packages|python\d[\d.]*|torch_extensions|bin")
-_PATH_REST = re.compile(r"(?:[/\\]+[^\s/\\:;,'\"`()<>|*?\[\]{}$=]+)+")
-
-
-def _users_told(text: str) -> Iterator[tuple[int, int]]:
-    for pattern in (_HOME, _TILDE, _USER):
-        for m in pattern.finditer(text):
-            yield m.span("user")
-    for m in _AT_HOST.finditer(text) if "@" in text else ():
-        yield m.span("user")
-
-
-def _homes(text: str) -> Iterator[Span]:
-    for m in _HOME.finditer(text):
-        if m["user"].lower() not in _ACCOUNTS:
-            yield Span(*m.span("user"), "user", m["user"].lower())
-        yield from _folders(text, m.end("user"))
-    for pattern in (_TILDE, _USER):
-        for m in pattern.finditer(text):
-            if m["user"].lower() not in _ACCOUNTS:
-                yield Span(*m.span("user"), "user", m["user"].lower())
-
-
-def _folders(text: str, start: int) -> Iterator[Span]:
-    """The folders below a home that tell of its owner's work; the file name stays, and so does what is inside an installed package."""
-    rest = _PATH_REST.match(text, start)
-    parts = list(re.finditer(r"[^/\\]+", rest[0])) if rest else []
-    for at, part in enumerate(parts):
-        name = part[0]
-        if _INSTALLED.fullmatch(name):
-            return
-        last_file = at == len(parts) - 1 and "." in name.strip(".")
-        if not last_file and not _KEPT_FOLDER.fullmatch(name):
-            yield Span(start + part.start(), start + part.end(), "dir", name.lower())
 
 
 # Hosts -------------------------------------------------------------------------------------------------------------------------------
@@ -351,7 +277,7 @@ def _is_fqdn(name: str) -> bool:
 
 def _tells_a_host(name: str) -> bool:
     """Whether a word is a host name wherever it stands, and not a number or a word of every log."""
-    return len(name) > 2 and not name.isdigit() and name not in _ORDINARY and name not in _LOCAL and not re.fullmatch(r"rank\d*", name)
+    return len(name) > 2 and not name.isdigit() and name not in ORDINARY and name not in _LOCAL and not re.fullmatch(r"rank\d*", name)
 
 
 def _first_word(name: str) -> str:

@@ -125,7 +125,8 @@ def _summary(facts: Facts, choice: Choice, values: dict[str, str], collateral: S
     last = facts.progress.last()
     at = f" at step {last.step}" if last is not None and last.step is not None and choice.ranks is not None else ""
     others = {r for c in collateral for r in c.ranks or ()} - set(choice.ranks or choice.root.ranks)
-    tail = f"; {len(others)} other rank{'s' if len(others) > 1 else ''} failed in consequence" if others else ""
+    every = choice.ranks == ()
+    tail = f"; {len(others)} other rank{'s' if len(others) > 1 else ''} failed in consequence" if others and not every else ""
     return f"{sentence}{at}{tail}."
 
 

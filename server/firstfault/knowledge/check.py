@@ -10,7 +10,7 @@ from ..errors import PageError
 from ..model import Role
 from .library import OWN_LAYER, Library
 from .match import match_example
-from .page import PLACEHOLDER, SECTIONS, Page, parse_page
+from .page import OPTIONAL, PLACEHOLDER, SECTIONS, Page, parse_page
 from .pattern import PatternError
 from .scaffold import HINTS
 
@@ -117,11 +117,11 @@ def _complete(page: Page) -> Iterator[Problem]:
             page.id, page.path, page.signatures[0].line, "no `log silent` example", "nothing shows what it must not be taken for",
             "add a line that looks alike and is no failure",
         )  # fmt: skip
-    for m in PLACEHOLDER.finditer(page.quick_answer):
+    for m in PLACEHOLDER.finditer(OPTIONAL.sub("", page.quick_answer)):
         if m[1] not in _ALWAYS_KNOWN and m[2] is None:
             yield Problem(
                 page.id, page.path, page.lines.get("## ", 1), f"the quick answer may show {m[0]} as it stands",
-                "it has no text for a log that does not say", f"write {{{m[1]}|what to say without it}}",
+                "it has no text for a log that does not say", f"write {{{m[1]}|what to say without it}}, or put the part in brackets",
             )  # fmt: skip
 
 

@@ -76,6 +76,8 @@ class Page:
 # In prose and commands only what names a fallback is a placeholder; other braces are code.
 _WITH_FALLBACK = re.compile(r"\{\w+\|([^{}]*)\}")
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}]*))?\}")
+# A part of a sentence that is left out where a log does not say what it names: `[ on {host}]`.
+OPTIONAL = re.compile(r"\[([^\[\]]*\{\w+\}[^\[\]]*)\]")
 
 
 def fill_command(template: str, values: Mapping[str, str]) -> str:
@@ -95,11 +97,19 @@ def fill_command(template: str, values: Mapping[str, str]) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """`template` with `{name|fallback}` replaced by the value, or by the fallback where the input did not say."""
+    """`template` with `{name|fallback}` replaced by the value, or by the fallback where the input did not say.
+
+    A part in brackets stays only where the value of each `{name}` in it is known. `{timeout}` shows a captured `timeout_ms` as time.
+    """
+
+    def kept(m: re.Match[str]) -> str:
+        return m[1] if all(_said(p[1], values) for p in PLACEHOLDER.finditer(m[1]) if p[2] is None) else ""
+
+    template = OPTIONAL.sub(kept, template)
 
     def one(m: re.Match[str]) -> str:
         name, fallback = m[1], m[2]
-        text = values.get(name) or fallback
+        text = _said(name, values) or fallback
         if text is None:
             text = {"rank": "One rank", "host": "its host", "pid": "PID"}.get(name, m[0])
         # `Rank 3` opens a sentence, `rank 3` stands inside one.
@@ -107,6 +117,15 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         return text[0].lower() + text[1:] if name == "rank" and inside and inside[-1] not in ".!?:\n" else text
 
     return PLACEHOLDER.sub(one, template)
+
+
+def _said(name: str, values: Mapping[str, str]) -> str | None:
+    """The value of a name, or that of its milliseconds as a person says it."""
+    milliseconds = values.get(f"{name}_ms", "")
+    if name in values or not milliseconds.isdecimal():
+        return values.get(name)
+    seconds = int(milliseconds) / 1000
+    return f"{seconds / 60:g} min" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g} s"
 
 
 @dataclass

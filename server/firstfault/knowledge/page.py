@@ -77,7 +77,7 @@ class Page:
 _WITH_FALLBACK = re.compile(r"\{\w+\|([^{}]*)\}")
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}]*))?\}")
 # A part of a sentence that is left out where a log does not say what it names: `[ on {host}]`.
-OPTIONAL = re.compile(r"\[([^\[\]]*\{\w+\}[^\[\]]*)\]")
+OPTIONAL = re.compile(r"\[([^\[\]]*\{\w+(?:\|[^{}]*)?\}[^\[\]]*)\]")
 
 
 def fill_command(template: str, values: Mapping[str, str]) -> str:

@@ -15,6 +15,8 @@ one rank at 100% others idle -> rank-missing-collective silent-hang
 training hangs without any error -> silent-hang
 loss became nan -> loss-nan
 gpu memory full -> cuda-out-of-memory
+out of memory on one gpu only -> cuda-out-of-memory
+host ran out of memory -> host-out-of-memory
 address already in use -> port-in-use
 nccl timeout after 10 minutes -> collective-timeout
 job stuck at the first step -> nccl-p2p-hang silent-hang

@@ -112,7 +112,9 @@ def _weighted(page: Page) -> dict[str, float]:
 
 def _words(text: str) -> list[str]:
     """The words of a text that mean something, in lower case."""
-    return [word for word in _WORD.findall(re.sub(r"(?<=\w)-(?=\w)", " ", text.lower())) if word not in _STOP]
+    plain = re.sub(r"(?<=\w)-(?=\w)", " ", text.lower())
+    # Three words of which two mean nothing alone.
+    return [word for word in _WORD.findall(re.sub(r"\bout of (?:\w+ )?memory\b", r"oom \g<0>", plain)) if word not in _STOP]
 
 
 def _stems(text: str) -> list[str]:

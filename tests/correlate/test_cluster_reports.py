@@ -154,3 +154,35 @@ def test_a_fault_of_a_device_tells_why_a_rank_did_not_come():
         "[W CUDAGuardImpl.h:112] Warning: CUDA warning: uncorrectable NVLink error detected during the execution (function destroyEvent)",
     )
     check(log, "gpu-nvlink-error", evidence="uncorrectable NVLink")
+
+
+def test_a_crash_that_a_launcher_tells_behind_a_kill_is_of_a_peer():
+    mpd = join(
+        "rank 5 in job 7  n14_40120   caused collective abort of all ranks",
+        "  exit status of rank 5: killed by signal 9 ",
+        "rank 1 in job 7  n14_40120   caused collective abort of all ranks",
+        "  exit status of rank 1: killed by signal 11 ",
+    )
+    check(mpd, "process-killed", [5], verdict="undetermined", evidence="signal 9")
+    srun = join(
+        "srun: error: gpu-a1: task 2: Killed",
+        "srun: error: gpu-a3: tasks 5,7: Segmentation fault (core dumped)",
+    )
+    check(srun, "process-killed", verdict="undetermined")
+
+
+def test_a_kill_behind_a_crash_is_the_launchers():
+    log = join(
+        "srun: error: gpu-a3: task 5: Segmentation fault (core dumped)",
+        "srun: error: gpu-a1: task 2: Killed",
+    )
+    check(log, "process-segfault", collateral=["Killed"])
+
+
+def test_a_crash_that_its_process_prints_counts_although_a_kill_was_told_before():
+    log = join(
+        "srun: error: gpu-a1: task 2: Killed",
+        "[gpu-a3:4410:0:4410] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x28)",
+        "srun: error: gpu-a3: task 5: Segmentation fault (core dumped)",
+    )
+    check(log, "process-segfault")

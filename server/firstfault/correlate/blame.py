@@ -15,6 +15,8 @@ from .signs import ended_while_standing_still, structural, without_errors
 from .who import initiating_ranks
 
 _CLOCK_SLACK_S = 1.5
+# Exit codes of a kill and of crashes in native code.
+_KILLED, _CRASHED = (-9, 137), (-11, 139, -7, 135, -4, 132)
 
 
 @dataclass(slots=True)
@@ -92,6 +94,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base = 25 if late else 12
         elif h.strength == "direct":
             base = 22 if late else 11 if _tells_who_is_missing(h) else 10
+            if _crashed_after_a_kill(facts, h):
+                base = 59
         elif h.strength == "probable":
             base = 42 if late else 30
             if h.page.scope == "job" and not early and any(o.tells == WAITED and o.strength == "direct" for o in pool):
@@ -140,9 +144,17 @@ def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:
     return all(said.get((f.line.file, f.captures["step"]), f.line.number) < f.line.number for f in ended)
 
 
+def _crashed_after_a_kill(facts: Facts, h: Hypothesis) -> bool:
+    """Whether only a launcher that reports ends in their order tells of this crash, and told of a kill before: peers crash without one."""
+    told = {(e.line.file, e.line.number): e.code for e in facts.own_failures() if e.in_order}
+    first = h.first()
+    kills = [n for (file, n), code in told.items() if code in _KILLED and file == first.file and n < first.number]
+    return bool(kills) and all(told.get((f.line.file, f.line.number)) in _CRASHED for f in h.findings)
+
+
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
-    others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
+    others = [h for h in pool if h.tells != EXIT and h.kind == "finding" and not _crashed_after_a_kill(facts, h)]
     if any(e.said == FIRST_TO_END for e in facts.own_failures()):
         # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
         others = [h for h in others if h.tells != LOST_PEER]

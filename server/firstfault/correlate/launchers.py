@@ -43,6 +43,7 @@ NEEDLES = {
     "The first process to do so was": 3,
     "Process name: ": 1,
     "died from signal": 0,
+    "exit status of rank ": 0,
     " exit with status code ": 0,
     "exited with code": 0,
     "exited with exit code": 0,
@@ -71,6 +72,8 @@ _FIRST = quick(r"^\s*Process name: (?:\[\[\d+,\d+\],(\d+)\]|(\d+)$)")
 _FIRST_CODE = quick(r"^\s*Exit code: +(-?\d+)$")
 # Process 3 exit with status code 250.
 _GLOO = quick(r"^Process (\d+) exit with status code (-?\d+)\.")
+# MPD: exit status of rank 3: killed by signal 9 · return code 1
+_MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
@@ -105,6 +108,11 @@ class Exit:
         if self.traceback_line is not None and "Traceback (most recent call last)" in self.traceback_line.text:
             return False
         return self.code in (-15, 143) or self.said.startswith("Terminated")
+
+    @property
+    def in_order(self) -> bool:
+        """Whether its launcher tells of each process as it ends."""
+        return bool(self.tasks) or self.said == "mpd"
 
 
 @dataclass(slots=True)
@@ -197,6 +205,8 @@ def read_launchers(reading: Reading) -> Launchers:
                 first.code = int(m[1])
             elif m := _GLOO.search(text):
                 facts.exits.append(Exit(line, int(m[2]), int(m[1]), said="horovodrun", time_s=line.time_s))
+            elif m := _MPD.search(text):
+                facts.exits.append(Exit(line, -int(m[2]) if "signal" in m[0] else int(m[2]), int(m[1]), said="mpd"))
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
             elif m := _DEEPSPEED.search(text):

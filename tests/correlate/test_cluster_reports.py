@@ -186,3 +186,24 @@ def test_a_crash_that_its_process_prints_counts_although_a_kill_was_told_before(
         "srun: error: gpu-a3: task 5: Segmentation fault (core dumped)",
     )
     check(log, "process-segfault")
+
+
+CLOSED = "torch.distributed.elastic.rendezvous.api.RendezvousClosedError"
+
+
+def test_a_restart_that_meets_a_closed_rendezvous_comes_after_the_exit():
+    log = join(
+        "E0213 12:07:20.086000 4410 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 3) local_rank: 5 (pid: 4477) of binary: /opt/venv/bin/python",
+        "I0213 12:07:20.086000 4410 torch/distributed/elastic/agent/server/api.py:889] [default] Worker group FAILED. 2/3 attempts left; will restart worker group",
+        "I0213 12:07:20.087000 4410 torch/distributed/elastic/agent/server/api.py:677] [default] Rendezvous'ing worker group",
+        "Traceback (most recent call last):",
+        '  File "/opt/venv/lib/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py", line 676, in run',
+        "    raise RendezvousClosedError",
+        CLOSED,
+    )
+    check(log, "worker-exit-unexplained", verdict="undetermined")
+
+
+def test_a_closed_rendezvous_is_the_failure_of_a_node_that_only_came_late():
+    log = join("Traceback (most recent call last):", '  File "/opt/x/dynamic_rendezvous.py", line 676, in run', "    raise RendezvousClosedError()", CLOSED)
+    check(log, "rendezvous-closed", None)

@@ -94,8 +94,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base = 25 if late else 12
         elif h.strength == "direct":
             base = 22 if late else 11 if _tells_who_is_missing(h) else 10
-            if _crashed_after_a_kill(facts, h):
-                base = 59
+            if _follows_an_exit(facts, h):
+                base = 64
         elif h.strength == "probable":
             base = 42 if late else 30
             if h.page.scope == "job" and not early and any(o.tells == WAITED and o.strength == "direct" for o in pool):
@@ -121,7 +121,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             return base
         if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
-        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
+        likely = [o for o in pool if o.failure in explainers and not _follows_an_exit(facts, o)]
+        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in likely):
             base += 12
         return base
     return 80
@@ -144,17 +145,24 @@ def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:
     return all(said.get((f.line.file, f.captures["step"]), f.line.number) < f.line.number for f in ended)
 
 
-def _crashed_after_a_kill(facts: Facts, h: Hypothesis) -> bool:
-    """Whether only a launcher that reports ends in their order tells of this crash, and told of a kill before: peers crash without one."""
-    told = {(e.line.file, e.line.number): e.code for e in facts.own_failures() if e.in_order}
+def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
+    """Whether an exit that a launcher told of before explains it: a crash of a peer behind a kill, a restart whose peers had left."""
+    if h.role is not Role.INITIATING or h.strength != "direct":
+        return False
     first = h.first()
-    kills = [n for (file, n), code in told.items() if code in _KILLED and file == first.file and n < first.number]
-    return bool(kills) and all(told.get((f.line.file, f.line.number)) in _CRASHED for f in h.findings)
+    if h.tells == LOST_PEER:
+        return any(e.line.file == first.file and e.line.number < first.number for e in facts.own_failures())
+    for f in h.findings:
+        line = f.line
+        if not any(e.in_order and e.code in _CRASHED for e in facts.launchers.between(line.file, line.number, line.number)):
+            return False
+    before = (e for e in facts.own_failures() if e.line.file == first.file and e.line.number < first.number)
+    return any(e.in_order and e.code in _KILLED for e in before)
 
 
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
-    others = [h for h in pool if h.tells != EXIT and h.kind == "finding" and not _crashed_after_a_kill(facts, h)]
+    others = [h for h in pool if h.tells != EXIT and h.kind == "finding" and not _follows_an_exit(facts, h)]
     if any(e.said == FIRST_TO_END for e in facts.own_failures()):
         # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
         others = [h for h in others if h.tells != LOST_PEER]

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import ANY_EXCEPTION, EXIT, WAITED, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
+from .launchers import FIRST_TO_END
 from .signs import ended_while_standing_still, structural, without_errors
 from .who import initiating_ranks
 
 _CLOCK_SLACK_S = 1.5
+# Exit codes of a kill and of crashes in native code.
+_KILLED, _CRASHED = (-9, 137), (-11, 139, -7, 135, -4, 132)
 
 
 @dataclass(slots=True)
@@ -90,7 +93,9 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if h.tells == ANY_EXCEPTION:
             base = 25 if late else 12
         elif h.strength == "direct":
-            base = 22 if late else 10
+            base = 22 if late else 11 if _tells_who_is_missing(h) else 10
+            if _follows_an_exit(facts, h):
+                base = 64
         elif h.strength == "probable":
             base = 42 if late else 30
             if h.page.scope == "job" and not early and any(o.tells == WAITED and o.strength == "direct" for o in pool):
@@ -116,22 +121,51 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             return base
         if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
-        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
+        likely = [o for o in pool if o.failure in explainers and not _follows_an_exit(facts, o)]
+        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in likely):
             base += 12
         return base
     return 80
 
 
+def _tells_who_is_missing(h: Hypothesis) -> bool:
+    """Whether its lines only say which rank others wait for: a fault of a device or a host tells why, and comes first."""
+    return h.kind == "finding" and bool(h.findings) and all(f.captures.get("absent") for f in h.findings)
+
+
 def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:
-    """Whether the launcher said before that it ends what these lines call ended: then an exit came first."""
+    """Whether the launcher said before that it ends what these lines call ended, or a process asked for that: then an exit came first."""
     ended = [f for f in h.findings if f.captures.get("step")]
+    if not ended:
+        return False
+    asked = {f.line.file: f.line.number for f in reversed([*facts.reading.findings()]) if f.captures.get("ends_job")}
+    if all(asked.get(f.line.file, f.line.number) < f.line.number for f in ended):
+        return True
     said = {(f.line.file, f.captures["ended_step"]): f.line.number for f in facts.reading.findings() if f.captures.get("ended_step")}
-    return bool(ended) and all(said.get((f.line.file, f.captures["step"]), f.line.number) < f.line.number for f in ended)
+    return all(said.get((f.line.file, f.captures["step"]), f.line.number) < f.line.number for f in ended)
+
+
+def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
+    """Whether an exit that a launcher told of before explains it: a crash of a peer behind a kill, a restart whose peers had left."""
+    if h.role is not Role.INITIATING or h.strength != "direct":
+        return False
+    first = h.first()
+    if h.tells == LOST_PEER:
+        return any(e.line.file == first.file and e.line.number < first.number for e in facts.own_failures())
+    for f in h.findings:
+        line = f.line
+        if not any(e.in_order and e.code in _CRASHED for e in facts.launchers.between(line.file, line.number, line.number)):
+            return False
+    before = (e for e in facts.own_failures() if e.line.file == first.file and e.line.number < first.number)
+    return any(e.in_order and e.code in _KILLED for e in before)
 
 
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
-    others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
+    others = [h for h in pool if h.tells != EXIT and h.kind == "finding" and not _follows_an_exit(facts, h)]
+    if any(e.said == FIRST_TO_END for e in facts.own_failures()):
+        # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
+        others = [h for h in others if h.tells != LOST_PEER]
     speaking = {r for h in others for r in h.ranks}
     unsigned = max((len(h.nobody) for h in others), default=0)
     silent = [r for r in exits.ranks if r not in speaking]

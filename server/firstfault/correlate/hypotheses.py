@@ -177,7 +177,9 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
             line = finding.line
             if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
                 continue
-            if line.number in structure.ignored or (facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line)):
+            if line.number in structure.ignored or _is_cut_off(facts, finding):
+                continue
+            if facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line):
                 continue
             if facts.attempt_of(line) != judged[f.index]:
                 if facts.attempt_of(line) < judged[f.index]:
@@ -190,6 +192,20 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     same_attempt = [f for f in recovered if facts.attempt_of(f.line) == judged[f.line.file]]
     caught = _caught_again_and_again(facts, [*usable, *same_attempt])
     return [f for f in usable if id(f) not in caught], recovered
+
+
+_CUT_OFF = ("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError")
+
+
+def _is_cut_off(facts: Facts, finding: Finding) -> bool:
+    """Whether a helper process or thread of Python's multiprocessing lost its parent only after the launcher began to stop processes."""
+    if facts.library.page(finding.failure).tells != ANY_EXCEPTION or _exception_class(finding) not in _CUT_OFF:
+        return False
+    raised = facts.structures[finding.line.file].raised.get(key_of(finding.line))
+    if raised is None or not raised.frames or "/multiprocessing/" not in raised.frames[-1].file:
+        return False
+    stopped = [*facts.launchers.closed_pids.values(), *([facts.launchers.ended_from_outside] if facts.launchers.ended_from_outside else [])]
+    return any(x.file == finding.line.file and x.number < raised.first.number for x in stopped)
 
 
 _TIMES_CAUGHT = 4
@@ -237,6 +253,9 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     """Whether the rank went on training, or the job had finished, after this line."""
     ranks = facts.ranks_of(finding)
     rank = ranks[0] if ranks and len(ranks) == 1 else None
+    if finding.captures.get("absent") or finding.captures.get("ready"):
+        # Who waits for another goes on only when that one came.
+        rank = facts.ranks.of_line(finding.line)
     later = facts.progress.after(finding.line, rank)
     same_rank = any(s.rank is not None and s.rank == rank for s in later)
     # Where the launcher saw this rank fail, a step or two behind the error may only be output that was buffered longer.
@@ -279,10 +298,17 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     known = {
         facts.chain_of(f) for f in findings if f.role is Role.INITIATING and facts.library.page(f.failure).tells != ANY_EXCEPTION
     } - {None}  # fmt: skip
+    worded = {
+        facts.chain_of(f) for f in findings if f.captures.get("message") and facts.library.page(f.failure).tells == ANY_EXCEPTION
+    } - {None}  # fmt: skip
     for f in findings:
         page = facts.library.page(f.failure)
         if page.tells == ANY_EXCEPTION and (
-            facts.chain_of(f) in known or _is_remnant(f, findings) or _device_reports_behind(f, findings) or _announces_a_process(facts, f)
+            facts.chain_of(f) in known
+            or (facts.chain_of(f) in worded and _only_cancels(f))
+            or _is_remnant(f, findings)
+            or _device_reports_behind(f, findings)
+            or _announces_a_process(facts, f)
         ):
             continue
         detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
@@ -297,6 +323,11 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     for h in found.values():
         h.strength = min((f.strength for f in h.findings), key=("direct", "probable", "symptom").index)
     return list(found.values())
+
+
+def _only_cancels(f: Finding) -> bool:
+    """Whether the exception is how asyncio ends a wait: of a chain the one with words of its own says what was waited for."""
+    return not f.captures.get("message") and _exception_class(f) in ("CancelledError", "TimeoutError")
 
 
 def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:

@@ -1,6 +1,6 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, PALS, TGI and shells.
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, horovodrun, PALS, TGI and shells.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ NEEDLES = {
     "srun: error": 0,
     "exited on signal": 0,
     "noticed that process rank": 1,
+    "The first process to do so was": 3,
+    "Process name: ": 1,
     "died from signal": 0,
+    "exit status of rank ": 0,
+    " exit with status code ": 0,
     "exited with code": 0,
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
@@ -63,10 +67,18 @@ _SRUN = quick(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
 # mpirun noticed that process rank 7 with PID 0 on node gpu-04 exited on signal 9 (Killed).
 # PRRTE breaks the line before `signal`.
 _NOTICED = quick(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
+# The first process to do so was:  Process name: [[30211,1],3]  Exit code: 1 · horovodrun names the rank alone.
+_FIRST = quick(r"^\s*Process name: (?:\[\[\d+,\d+\],(\d+)\]|(\d+)$)")
+_FIRST_CODE = quick(r"^\s*Exit code: +(-?\d+)$")
+# Process 3 exit with status code 250.
+_GLOO = quick(r"^Process (\d+) exit with status code (-?\d+)\.")
+# MPD: exit status of rank 3: killed by signal 9 · return code 1
+_MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
+FIRST_TO_END = "first to end"
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
 
 
@@ -96,6 +108,11 @@ class Exit:
         if self.traceback_line is not None and "Traceback (most recent call last)" in self.traceback_line.text:
             return False
         return self.code in (-15, 143) or self.said.startswith("Terminated")
+
+    @property
+    def in_order(self) -> bool:
+        """Whether its launcher tells of each process as it ends."""
+        return bool(self.tasks) or self.said == "mpd"
 
 
 @dataclass(slots=True)
@@ -136,6 +153,7 @@ def read_launchers(reading: Reading) -> Launchers:
         entry: Exit | None = None
         root_at = -100
         noticed: Exit | None = None
+        first: Exit | None = None
         for line in f.lines:
             text = line.text
             if "Root Cause (first observed failure)" in text or text.strip() == "Root Cause:":
@@ -180,6 +198,15 @@ def read_launchers(reading: Reading) -> Launchers:
             elif noticed is not None and noticed.code is None and line.number == noticed.line.number + 1:
                 if m := _ON_SIGNAL.match(text):
                     noticed.code = -int(m[1])
+            elif m := _FIRST.search(text):
+                first = Exit(line, rank=int(m[1] or m[2]), root=True, said=FIRST_TO_END)
+                facts.exits.append(first)
+            elif first is not None and line.number - first.line.number <= 2 and (m := _FIRST_CODE.search(text)):
+                first.code = int(m[1])
+            elif m := _GLOO.search(text):
+                facts.exits.append(Exit(line, int(m[2]), int(m[1]), said="horovodrun", time_s=line.time_s))
+            elif m := _MPD.search(text):
+                facts.exits.append(Exit(line, -int(m[2]) if "signal" in m[0] else int(m[2]), int(m[1]), said="mpd"))
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
             elif m := _DEEPSPEED.search(text):

@@ -33,10 +33,11 @@ _STYLES = tuple(
         r"Epoch:? +\d+ \[ *(?P<step>\d+)/(?P<total>\d+)\]",
         r"Batch \[(?P<first>\d+)-(?P<step>\d+)\]\s+Speed:",
         r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/it|(?P<rate>[\d.]+) ?\w+/s)",
+        r"^(?P<step>\d+)\s+images/sec: [\d.]+ \+/- ",
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
     )
 )
-_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|\btime: ")
+_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|images/sec|\btime: ")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 _ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
@@ -45,7 +46,7 @@ _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="

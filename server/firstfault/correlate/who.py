@@ -104,7 +104,25 @@ def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
                 out.update(set(range(int(c["world"]))) - speaking)
     if not out and reporters and counted == len(reporters) < size:
         out = set(range(size)) - reporters
-    return tuple(sorted(out)) or _odd_one_out(root)
+    return tuple(sorted(out or _listed_below(facts, root))) or _odd_one_out(root)
+
+
+def _listed_below(facts: Facts, root: Hypothesis) -> set[int]:
+    """The ranks of a list that stands right below a report ending in a colon, one a line, whichever page knows such lines."""
+    out: set[int] = set()
+    for report in root.findings:
+        if not report.line.text.rstrip().endswith(":"):
+            continue
+        members = {
+            f.line.number: f
+            for f in facts.reading.files[report.line.file].findings
+            if f.strength == "context" and f.captures.get("absent") and f.line.number > report.line.number
+        }
+        number = report.line.number + 1
+        while number in members:
+            out.update(facts.ranks.of_finding(members[number]) or ())
+            number += 1
+    return out
 
 
 def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:

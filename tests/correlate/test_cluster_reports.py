@@ -1,0 +1,209 @@
+"""What schedulers, MPI launchers and coordinators report: whose exit was the first, who did not answer, who ended the rest."""
+
+import pytest
+
+from .check import check
+from .logs import traceback
+
+
+def join(*lines):
+    return "\n".join(lines) + "\n"
+
+
+def test_tasks_that_srun_names_together_are_ranks_where_a_host_runs_several():
+    log = join(
+        "slurmstepd: error: Detected 2 oom_kill events in StepId=812.0. Some of the step tasks have been OOM Killed.",
+        "srun: error: gpu-a4: tasks 8,10-11: Out Of Memory",
+        "srun: Terminating StepId=812.0",
+        "slurmstepd: error: *** STEP 812.0 ON gpu-a1 CANCELLED AT 2025-03-04T05:06:07 ***",
+    )
+    check(log, "host-out-of-memory", [8, 10, 11], collateral=["CANCELLED AT"])
+
+
+def test_peers_that_a_coordinator_lists_below_its_report_are_the_lost_ones():
+    log = join(
+        "F0304 05:06:07.100001    4410 client.h:77] Terminating process because the JAX distributed service detected fatal errors. "
+        "absl::Status: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):",
+        "/job:jax_worker/replica:0/task:6",
+        "/job:jax_worker/replica:0/task:11",
+        "The tasks have crashed. Check the task logs for an earlier error, or scheduler events (e.g. preemption, eviction) to debug further.",
+    )
+    check(log, "peer-heartbeat-lost", [6, 11], verdict="undetermined")
+
+
+def test_a_list_further_down_is_not_the_one_of_the_report():
+    log = join(
+        "E0304 05:06:07.100001 4410 coordination_service.cc:1] The following tasks are unhealthy (stopped sending heartbeats):",
+        "restarting the service",
+        "/job:jax_worker/replica:0/task:6",
+    )
+    check(log, "peer-heartbeat-lost", None)
+
+
+SHUT_DOWN = "ERROR: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce"
+
+
+def test_the_first_exit_that_mpirun_names_says_more_than_peers_that_lost_someone():
+    log = join(
+        SHUT_DOWN,
+        SHUT_DOWN,
+        "mpirun detected that one or more processes exited with non-zero status, thus causing",
+        "the job to be terminated. The first process to do so was:",
+        "",
+        "  Process name: [[30211,1],5]",
+        "  Exit code:    3",
+    )
+    check(log, "worker-exit-unexplained", [5], verdict="undetermined", collateral=["Horovod has been shut down"])
+
+
+def test_the_first_exit_names_the_rank_of_an_exception_that_nobody_signed():
+    log = join(
+        traceback("ValueError: no shard 7"),
+        "the job to be terminated. The first process to do so was:",
+        "",
+        "  Process name: [[30211,1],5]",
+        "  Exit code:    1",
+    )
+    check(log, "python-exception", [5], evidence="no shard 7")
+
+
+def test_horovodruns_own_exception_only_repeats_the_exits():
+    log = join(
+        "Process 2 exit with status code 4.",
+        "KVStoreServer INFO: KVStore server finishes.",
+        traceback(
+            "RuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be "
+            "terminated. The first process to do so was:",
+        ),
+        "Process name: 2",
+        "Exit code: 4",
+    )
+    check(log, "worker-exit-unexplained", [2], verdict="undetermined", evidence="Process 2 exit")
+
+
+def test_skypilot_stopped_the_nodes_that_show_137():
+    said = "(A worker failed with return code 3, SkyPilot cleaned up the processes on other nodes with return code 137)"
+    log = join("(head, rank=0, pid=4410) step 1", f"ERROR: Job 2 failed with return code list: [137, 137, 3] {said}")
+    check(log, "worker-exit-unexplained", verdict="undetermined", evidence="return code list")
+
+
+def test_a_step_that_srun_ends_because_a_process_called_abort_was_not_cancelled():
+    log = join(
+        "[gpu-a1:4410] *** An error occurred in MPI_Send",
+        "[gpu-a1:4410] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
+        "In: PMI_Abort(16, N/A)",
+        "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
+        "slurmstepd: error: *** STEP 348.0 ON gpu-a1 CANCELLED AT 2025-03-04T05:06:07 ***",
+        "srun: error: gpu-a2: task 1: Killed",
+        "srun: error: gpu-a1: task 0: Exited with exit code 16",
+    )
+    check(log, "process-aborted", verdict="undetermined", evidence="MPI_", collateral=["CANCELLED AT"])
+
+
+def test_a_stalled_rank_that_came_after_all_is_no_failure():
+    log = join(
+        "[1,0]<stderr>:[2025-03-04 05:06:07.100001: W horovod/common/stall_inspector.cc:105] One or more tensors were submitted to be "
+        "reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks for more than 60 seconds.",
+        "[1,0]<stderr>:Missing ranks:",
+        "[1,0]<stderr>:3: [HorovodBroadcast_conv1_kernel_0, HorovodBroadcast_conv1_bias_0 ...]",
+        "[1,0]<stdout>:Step\tImg/sec\ttotal_loss",
+        "[1,0]<stdout>:10\timages/sec: 1290.1 +/- 3.1 (jitter = 5.0)\t7.991",
+        "[1,0]<stdout>:20\timages/sec: 1291.0 +/- 2.2 (jitter = 5.1)\t7.820",
+        "[1,0]<stdout>:30\timages/sec: 1290.8 +/- 1.9 (jitter = 4.4)\t7.611",
+    )
+    check(log, None)
+    check(log[: log.index("[1,0]<stdout>")], "rank-missing-collective", [3])
+
+
+LOST_PARENT = """Exception in thread Thread-4:
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/threading.py", line 1038, in _bootstrap_inner
+    self.run()
+  File "/usr/lib/python3.11/multiprocessing/managers.py", line 822, in _callmethod
+    kind, result = conn.recv()
+  File "/usr/lib/python3.11/multiprocessing/connection.py", line 399, in _recv
+    raise EOFError
+EOFError"""
+STOPPED = "W0304 05:06:07.100000 4400 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 4410 closing signal SIGTERM"
+
+
+def test_a_helper_that_loses_its_parent_once_the_launcher_stops_processes_is_no_failure():
+    check(join("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", STOPPED, LOST_PARENT), "cuda-out-of-memory")
+    check(join(STOPPED, LOST_PARENT), None)
+
+
+def test_a_helper_that_loses_its_parent_before_tells_of_a_failure():
+    check(join(LOST_PARENT, STOPPED), "python-exception", evidence="EOFError")
+
+
+@pytest.mark.parametrize("bare", ["asyncio.exceptions.CancelledError", "asyncio.exceptions.TimeoutError"])
+def test_of_a_cancelled_wait_the_exception_with_words_is_told(bare):
+    log = join(
+        traceback(bare, file="/v/asyncio/tasks.py"),
+        "",
+        "The above exception was the direct cause of the following exception:",
+        "",
+        traceback("OSError: Timed out during handshake while connecting to tcp://10.0.0.9:8786 after 30 s"),
+    )
+    check(log, "python-exception", evidence="during handshake")
+
+
+def test_a_fault_of_a_device_tells_why_a_rank_did_not_come():
+    log = join(
+        "[E ProcessGroupGloo.cpp:142] Rank 1 failed to pass monitoredBarrier in 100 ms",
+        "[W CUDAGuardImpl.h:112] Warning: CUDA warning: uncorrectable NVLink error detected during the execution (function destroyEvent)",
+    )
+    check(log, "gpu-nvlink-error", evidence="uncorrectable NVLink")
+
+
+def test_a_crash_that_a_launcher_tells_behind_a_kill_is_of_a_peer():
+    mpd = join(
+        "rank 5 in job 7  n14_40120   caused collective abort of all ranks",
+        "  exit status of rank 5: killed by signal 9 ",
+        "rank 1 in job 7  n14_40120   caused collective abort of all ranks",
+        "  exit status of rank 1: killed by signal 11 ",
+    )
+    check(mpd, "process-killed", [5], verdict="undetermined", evidence="signal 9")
+    srun = join(
+        "srun: error: gpu-a1: task 2: Killed",
+        "srun: error: gpu-a3: tasks 5,7: Segmentation fault (core dumped)",
+    )
+    check(srun, "process-killed", verdict="undetermined")
+
+
+def test_a_kill_behind_a_crash_is_the_launchers():
+    log = join(
+        "srun: error: gpu-a3: task 5: Segmentation fault (core dumped)",
+        "srun: error: gpu-a1: task 2: Killed",
+    )
+    check(log, "process-segfault", collateral=["Killed"])
+
+
+def test_a_crash_that_its_process_prints_counts_although_a_kill_was_told_before():
+    log = join(
+        "srun: error: gpu-a1: task 2: Killed",
+        "[gpu-a3:4410:0:4410] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x28)",
+        "srun: error: gpu-a3: task 5: Segmentation fault (core dumped)",
+    )
+    check(log, "process-segfault")
+
+
+CLOSED = "torch.distributed.elastic.rendezvous.api.RendezvousClosedError"
+
+
+def test_a_restart_that_meets_a_closed_rendezvous_comes_after_the_exit():
+    log = join(
+        "E0213 12:07:20.086000 4410 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 3) local_rank: 5 (pid: 4477) of binary: /opt/venv/bin/python",
+        "I0213 12:07:20.086000 4410 torch/distributed/elastic/agent/server/api.py:889] [default] Worker group FAILED. 2/3 attempts left; will restart worker group",
+        "I0213 12:07:20.087000 4410 torch/distributed/elastic/agent/server/api.py:677] [default] Rendezvous'ing worker group",
+        "Traceback (most recent call last):",
+        '  File "/opt/venv/lib/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py", line 676, in run',
+        "    raise RendezvousClosedError",
+        CLOSED,
+    )
+    check(log, "worker-exit-unexplained", verdict="undetermined")
+
+
+def test_a_closed_rendezvous_is_the_failure_of_a_node_that_only_came_late():
+    log = join("Traceback (most recent call last):", '  File "/opt/x/dynamic_rendezvous.py", line 676, in run', "    raise RendezvousClosedError()", CLOSED)
+    check(log, "rendezvous-closed", None)

@@ -25,6 +25,7 @@ STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
 LONGEST_QUOTE = 400
+LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
@@ -243,7 +244,9 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     failed = rank is not None and any(e.rank == rank for e in facts.own_failures())
     if len(later) >= (STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
         return True
-    if facts.progress.serves_after(finding.line) or (finding.strength == "symptom" and facts.progress.starts_after(finding.line)):
+    if facts.progress.serves_after(finding.line):
+        return True
+    if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
@@ -282,7 +285,11 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     for f in findings:
         page = facts.library.page(f.failure)
         if page.tells == ANY_EXCEPTION and (
-            facts.chain_of(f) in known or _is_remnant(f, findings) or _device_reports_behind(f, findings) or _announces_a_process(facts, f)
+            facts.chain_of(f) in known
+            or _is_remnant(f, findings)
+            or _is_only_a_timeout(facts, f, findings)
+            or _device_reports_behind(f, findings)
+            or _announces_a_process(facts, f)
         ):
             continue
         detail = _exception_class(f) if page.tells == ANY_EXCEPTION else ""
@@ -297,6 +304,21 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     for h in found.values():
         h.strength = min((f.strength for f in h.findings), key=("direct", "probable", "symptom").index)
     return list(found.values())
+
+
+def _is_only_a_timeout(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception says only that a time is over, and the one that was raised for it says what was waited for."""
+    return (
+        _exception_class(f).endswith("TimeoutError")
+        and not f.captures.get("message")
+        and any(
+            facts.library.page(o.failure).tells == WAITED
+            and o.line.file == f.line.file
+            and o.line.origin == f.line.origin
+            and 0 < o.line.number - f.line.number <= LINES_TO_THE_NEXT_IN_A_CHAIN
+            for o in findings
+        )
+    )
 
 
 def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:

@@ -52,6 +52,8 @@ _FINISHED = quick(
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
+# Avg generation throughput: 88.0 tokens/s · cuda graph: True, gen throughput (token/s): 61.22
+_GENERATED = quick(r"\bgen(?:eration)? throughput(?: \(token/s\))?: (?:[1-9]|0\.0{0,3}[1-9])")
 ANSWERS_THAT_PROVE_SERVICE = 3
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
@@ -59,7 +61,7 @@ _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
-        "pplication startup complete", "init engine (",
+        "pplication startup complete", "init engine (", " generation throughput: ", " gen throughput (",
     ), 0
 )  # fmt: skip
 
@@ -89,6 +91,7 @@ class ProgressFacts:
     finished_by: dict[int, Line] = field(default_factory=dict)
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
+    generated: list[Line] = field(default_factory=list)
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -104,6 +107,10 @@ class ProgressFacts:
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.starts)
+
+    def generates_after(self, line: Line) -> bool:
+        """Whether a server generated tokens after a line of the same input."""
+        return any(x.file == line.file and x.number > line.number for x in self.generated)
 
     def serves_after(self, line: Line) -> bool:
         """Whether a server went on to answer requests after a line of the same input."""
@@ -146,6 +153,8 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                 facts.starts.append(line)
             elif '"POST ' in line.text and _ANSWERED.search(line.text):
                 facts.answers.append(line)
+            elif " throughput" in line.text and _GENERATED.search(line.text):
+                facts.generated.append(line)
         for line in f.samples:
             if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
                 facts.add(step)

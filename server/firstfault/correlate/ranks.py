@@ -105,6 +105,11 @@ class Ranks:
         return None if rank is None else (rank,)
 
 
+def is_place(label: str | None) -> bool:
+    """Whether a process is called after its place among the parallel workers of a serving engine."""
+    return label is not None and _PLACE.fullmatch(label) is not None
+
+
 def _rank_at(label: str) -> int | None:
     """The rank at the place that a serving engine calls a worker after: `Worker_TP3`, `DP1 TP1 EP1`, `Worker_DP1_TP0_EP2`."""
     if not _PLACE.fullmatch(label):

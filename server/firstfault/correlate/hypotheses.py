@@ -96,8 +96,8 @@ class Facts:
         """The ranks a finding is about, quoted text included."""
         structure = self.structures[finding.line.file]
         number = finding.line.number
-        if (rank := structure.quoted_rank.get(number)) is not None:
-            return (rank,)
+        if (quoted := structure.quoted_rank.get(number)) is not None:
+            return quoted
         if (pid := structure.quoted_pid.get(number)) is not None and pid in self.ranks.by_pid:
             return (self.ranks.by_pid[pid],)
         if (index := structure.spawn_index.get(number)) is not None and self.ranks.one_node:

@@ -173,7 +173,7 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
                 if o.task is not None:
                     agreeing += o.task == o.rank
                     disagreeing += o.task != o.rank
-                if o.pid is not None:
+                if o.pid is not None and line.text.strip():  # A rank and nothing behind it is a heading: what follows is quoted.
                     ranks.by_pid.setdefault(o.pid, o.rank)
             if o.host:
                 ranks.hosts.add(o.host)

@@ -113,3 +113,41 @@ def test_an_actor_on_a_node_that_went_away_did_not_die_by_itself():
         "(Executor pid=5126, ip=10.4.0.32) The actor is dead because its node has died. Node Id: 77aa01c2b3",
     )
     check(log, "peer-heartbeat-lost", verdict="undetermined", evidence="marked dead", collateral=["died unexpectedly"])
+
+
+def of_request(status, who="APIServer pid=228"):
+    return join(
+        f"({who}) ERROR 02-03 04:05:06 [serving_chat.py:237] Error in preprocessing prompt inputs",
+        f"({who}) ERROR 02-03 04:05:06 [serving_chat.py:237] Traceback (most recent call last):",
+        f'({who}) ERROR 02-03 04:05:06 [serving_chat.py:237]   File "/v/vllm/entrypoints/openai/serving_engine.py", line 7, in _validate',
+        f"({who}) ERROR 02-03 04:05:06 [serving_chat.py:237]     raise ValueError(text)",
+        f"({who}) ERROR 02-03 04:05:06 [serving_chat.py:237] ValueError: the prompt has 9000 tokens, and 8192 are allowed",
+        *([f'({who}) INFO:     127.0.0.1:44542 - "POST /v1/chat/completions HTTP/1.1" {status}'] if status else ()),
+    ).rstrip("\n")
+
+
+def test_a_request_that_the_server_refuses_is_at_fault_itself():
+    check(join(UP, of_request("400 Bad Request")), None)
+
+
+def test_a_request_that_the_server_cannot_serve_is_an_incident():
+    check(join(UP, of_request("500 Internal Server Error")), "python-exception", evidence="9000 tokens")
+
+
+def test_a_refusal_next_to_a_failure_excuses_nothing():
+    log = join(UP, of_request("500 Internal Server Error"), of_request("400 Bad Request"))
+    check(log, "python-exception", evidence="9000 tokens")
+
+
+def test_the_refusal_of_another_process_excuses_nothing():
+    log = join(UP, of_request("", "EngineCore pid=274"), of_request("400 Bad Request").splitlines()[-1])
+    check(log, "python-exception", evidence="9000 tokens")
+
+
+def test_a_worker_lost_before_a_wait_was_given_up_comes_first():
+    log = join(
+        "step 1 loss 2.31",
+        "(raylet) A worker died or was killed while executing a task by an unexpected system error. Worker ID: 0c Worker PID: 1942",
+        "ray.exceptions.GetTimeoutError: Get timed out: some object(s) not ready.",
+    )
+    check(log, "engine-died", verdict="undetermined", evidence="A worker died")

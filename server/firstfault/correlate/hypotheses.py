@@ -246,6 +246,8 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if facts.progress.serves_after(finding.line):
         return True
+    if facts.library.page(finding.failure).tells == ANY_EXCEPTION and facts.progress.refuses_after(finding.line):
+        return True
     if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):

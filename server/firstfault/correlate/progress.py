@@ -52,9 +52,13 @@ _FINISHED = quick(
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
+# A request that was at fault itself, and one that the server could not serve.
+_REFUSED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" (?:400|413|422)\b')
+_FAILED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 5\d\d\b')
 # Avg generation throughput: 88.0 tokens/s · cuda graph: True, gen throughput (token/s): 61.22
 _GENERATED = quick(r"\bgen(?:eration)? throughput(?: \(token/s\))?: (?:[1-9]|0\.0{0,3}[1-9])")
 ANSWERS_THAT_PROVE_SERVICE = 3
+LINES_TO_THE_ANSWER = 40
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
@@ -62,6 +66,7 @@ NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
         "pplication startup complete", "init engine (", " generation throughput: ", " gen throughput (",
+        '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
 )  # fmt: skip
 
@@ -92,6 +97,8 @@ class ProgressFacts:
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
     generated: list[Line] = field(default_factory=list)
+    refused: list[Line] = field(default_factory=list)
+    failed: list[Line] = field(default_factory=list)
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -116,6 +123,15 @@ class ProgressFacts:
         """Whether a server went on to answer requests after a line of the same input."""
         later = [x for x in self.answers if x.file == line.file and x.number > line.number]
         return len(later) >= ANSWERS_THAT_PROVE_SERVICE
+
+    def refuses_after(self, line: Line) -> bool:
+        """Whether the process that printed a line at once refused the request, and served none badly: then the request was at fault."""
+
+        def near(x: Line) -> bool:
+            o, p = x.origin, line.origin
+            return x.file == line.file and 0 < x.number - line.number <= LINES_TO_THE_ANSWER and (o.label, o.pid) == (p.label, p.pid)
+
+        return any(map(near, self.refused)) and not any(map(near, self.failed))
 
     def last(self) -> Step | None:
         """The last training step seen: the latest by time across inputs, by place in one."""
@@ -151,8 +167,10 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                     facts.finished_by.setdefault(rank, line)
             elif _STARTED.search(line.text):
                 facts.starts.append(line)
-            elif '"POST ' in line.text and _ANSWERED.search(line.text):
-                facts.answers.append(line)
+            elif '"POST ' in line.text:
+                for answer, known in ((_ANSWERED, facts.answers), (_REFUSED, facts.refused), (_FAILED, facts.failed)):
+                    if answer.search(line.text):
+                        known.append(line)
             elif " throughput" in line.text and _GENERATED.search(line.text):
                 facts.generated.append(line)
         for line in f.samples:

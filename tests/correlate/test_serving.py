@@ -151,3 +151,19 @@ def test_a_worker_lost_before_a_wait_was_given_up_comes_first():
         "ray.exceptions.GetTimeoutError: Get timed out: some object(s) not ready.",
     )
     check(log, "engine-died", verdict="undetermined", evidence="A worker died")
+
+
+GONE = "(TaskRunner pid=11) aiohttp.client_exceptions.ServerDisconnectedError: Server disconnected"
+REFUSED_HERE = (
+    "(TaskRunner pid=11) requests.exceptions.ConnectionError: HTTPConnectionPool(host='10.4.0.2', port=30001): Max retries exceeded with url: "
+    "/generate (Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f>: [Errno 111] Connection refused'))"
+)
+
+
+def test_a_client_that_lost_its_server_gives_way_to_what_the_server_says():
+    log = join("step 1 loss 2.31", GONE, failure("EngineCore pid=274"), REFUSED_HERE)
+    check(log, "python-exception", evidence="invalid argument")
+
+
+def test_a_client_alone_does_not_know_why_its_server_is_gone():
+    check(join("step 1 loss 2.31", REFUSED_HERE), "engine-died", verdict="undetermined", evidence="port=30001")

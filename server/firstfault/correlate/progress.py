@@ -5,6 +5,7 @@ Knows the progress lines of the training frameworks. Works on the sampled lines,
 
 from __future__ import annotations
 
+import bisect
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -127,11 +128,13 @@ class ProgressFacts:
     def refuses_after(self, line: Line) -> bool:
         """Whether the process that printed a line at once refused the request, and served none badly: then the request was at fault."""
 
-        def near(x: Line) -> bool:
-            o, p = x.origin, line.origin
-            return x.file == line.file and 0 < x.number - line.number <= LINES_TO_THE_ANSWER and (o.label, o.pid) == (p.label, p.pid)
+        def near(answers: Sequence[Line]) -> bool:
+            i = bisect.bisect_right(answers, (line.file, line.number), key=lambda x: (x.file, x.number))
+            last = bisect.bisect_right(answers, (line.file, line.number + LINES_TO_THE_ANSWER), key=lambda x: (x.file, x.number))
+            p = line.origin
+            return any((x.origin.label, x.origin.pid) == (p.label, p.pid) for x in answers[i:last])
 
-        return any(map(near, self.refused)) and not any(map(near, self.failed))
+        return near(self.refused) and not near(self.failed)
 
     def last(self) -> Step | None:
         """The last training step seen: the latest by time across inputs, by place in one."""

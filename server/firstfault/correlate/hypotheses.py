@@ -25,6 +25,7 @@ STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
 LONGEST_QUOTE = 400
+LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
@@ -95,8 +96,8 @@ class Facts:
         """The ranks a finding is about, quoted text included."""
         structure = self.structures[finding.line.file]
         number = finding.line.number
-        if (rank := structure.quoted_rank.get(number)) is not None:
-            return (rank,)
+        if (quoted := structure.quoted_rank.get(number)) is not None:
+            return quoted
         if (pid := structure.quoted_pid.get(number)) is not None and pid in self.ranks.by_pid:
             return (self.ranks.by_pid[pid],)
         if (index := structure.spawn_index.get(number)) is not None and self.ranks.one_node:
@@ -262,7 +263,11 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     failed = rank is not None and any(e.rank == rank for e in facts.own_failures())
     if len(later) >= (STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
         return True
-    if facts.progress.serves_after(finding.line) or (finding.strength == "symptom" and facts.progress.starts_after(finding.line)):
+    if facts.progress.serves_after(finding.line):
+        return True
+    if facts.library.page(finding.failure).tells == ANY_EXCEPTION and facts.progress.refuses_after(finding.line):
+        return True
+    if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
@@ -307,6 +312,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
             facts.chain_of(f) in known
             or (facts.chain_of(f) in worded and _only_cancels(f))
             or _is_remnant(f, findings)
+            or _is_only_a_timeout(facts, f, findings)
             or _device_reports_behind(f, findings)
             or _announces_a_process(facts, f)
         ):
@@ -328,6 +334,21 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
 def _only_cancels(f: Finding) -> bool:
     """Whether the exception is how asyncio ends a wait: of a chain the one with words of its own says what was waited for."""
     return not f.captures.get("message") and _exception_class(f) in ("CancelledError", "TimeoutError")
+
+
+def _is_only_a_timeout(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception says only that a time is over, and the one that was raised for it says what was waited for."""
+    return (
+        _exception_class(f).endswith("TimeoutError")
+        and not f.captures.get("message")
+        and any(
+            facts.library.page(o.failure).tells == WAITED
+            and o.line.file == f.line.file
+            and o.line.origin == f.line.origin
+            and 0 < o.line.number - f.line.number <= LINES_TO_THE_NEXT_IN_A_CHAIN
+            for o in findings
+        )
+    )
 
 
 def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:

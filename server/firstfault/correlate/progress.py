@@ -5,6 +5,7 @@ Knows the progress lines of the training frameworks. Works on the sampled lines,
 
 from __future__ import annotations
 
+import bisect
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -53,14 +54,21 @@ _FINISHED = quick(
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
+# A request that was at fault itself, and one that the server could not serve.
+_REFUSED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" (?:400|413|422)\b')
+_FAILED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 5\d\d\b')
+# Avg generation throughput: 88.0 tokens/s · cuda graph: True, gen throughput (token/s): 61.22
+_GENERATED = quick(r"\bgen(?:eration)? throughput(?: \(token/s\))?: (?:[1-9]|0\.0{0,3}[1-9])")
 ANSWERS_THAT_PROVE_SERVICE = 3
+LINES_TO_THE_ANSWER = 40
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
-        "pplication startup complete", "init engine (",
+        "pplication startup complete", "init engine (", " generation throughput: ", " gen throughput (",
+        '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
 )  # fmt: skip
 
@@ -90,6 +98,9 @@ class ProgressFacts:
     finished_by: dict[int, Line] = field(default_factory=dict)
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
+    generated: list[Line] = field(default_factory=list)
+    refused: list[Line] = field(default_factory=list)
+    failed: list[Line] = field(default_factory=list)
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -106,10 +117,25 @@ class ProgressFacts:
         """Whether a server came up after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.starts)
 
+    def generates_after(self, line: Line) -> bool:
+        """Whether a server generated tokens after a line of the same input."""
+        return any(x.file == line.file and x.number > line.number for x in self.generated)
+
     def serves_after(self, line: Line) -> bool:
         """Whether a server went on to answer requests after a line of the same input."""
         later = [x for x in self.answers if x.file == line.file and x.number > line.number]
         return len(later) >= ANSWERS_THAT_PROVE_SERVICE
+
+    def refuses_after(self, line: Line) -> bool:
+        """Whether the process that printed a line at once refused the request, and served none badly: then the request was at fault."""
+
+        def near(answers: Sequence[Line]) -> bool:
+            i = bisect.bisect_right(answers, (line.file, line.number), key=lambda x: (x.file, x.number))
+            last = bisect.bisect_right(answers, (line.file, line.number + LINES_TO_THE_ANSWER), key=lambda x: (x.file, x.number))
+            p = line.origin
+            return any((x.origin.label, x.origin.pid) == (p.label, p.pid) for x in answers[i:last])
+
+        return near(self.refused) and not near(self.failed)
 
     def last(self) -> Step | None:
         """The last training step seen: the latest by time across inputs, by place in one."""
@@ -145,8 +171,12 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                     facts.finished_by.setdefault(rank, line)
             elif _STARTED.search(line.text):
                 facts.starts.append(line)
-            elif '"POST ' in line.text and _ANSWERED.search(line.text):
-                facts.answers.append(line)
+            elif '"POST ' in line.text:
+                for answer, known in ((_ANSWERED, facts.answers), (_REFUSED, facts.refused), (_FAILED, facts.failed)):
+                    if answer.search(line.text):
+                        known.append(line)
+            elif " throughput" in line.text and _GENERATED.search(line.text):
+                facts.generated.append(line)
         for line in f.samples:
             if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
                 facts.add(step)

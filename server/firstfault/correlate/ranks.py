@@ -31,6 +31,8 @@ _COMM = quick(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?
 _WORLD = quick(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
 _NODES = quick(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
 _NPROC = quick(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
+_PLACE = re.compile(r"(?:(?:Vllm)?Worker[_ ])?(?:DP|PP|TP|EP)_?\d+(?:[_ ](?:DP|PP|TP|EP)_?\d+){0,3}")
+_COORDINATE = re.compile(r"(DP|PP|TP|EP)_?(\d+)")
 # Rank of current process: 0. World size: 2
 _SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
@@ -72,12 +74,8 @@ class Ranks:
             known = self.by_device.get((o.host, o.device))
             if known is not None:
                 return known
-        if (
-            o.label
-            and (m := re.search(r"(?:_|\b)(?:TP|DP|rank)_?(\d+)\Z", o.label))
-            and re.fullmatch(r"(?:Worker_)?(?:TP|DP)_?\d+", o.label)
-        ):
-            return int(m[1]) if self.one_node else None
+        if o.label and self.one_node and (rank := _rank_at(o.label)) is not None:
+            return rank
         return self.named.get(line.file)
 
     def of_finding(self, finding: Finding) -> tuple[int, ...] | None:
@@ -105,6 +103,24 @@ class Ranks:
             local = int(c["local_rank"])
             rank = self.by_local.get((None, local), local if self.one_node else None)
         return None if rank is None else (rank,)
+
+
+def is_place(label: str | None) -> bool:
+    """Whether a process is called after its place among the parallel workers of a serving engine."""
+    return label is not None and _PLACE.fullmatch(label) is not None
+
+
+def _rank_at(label: str) -> int | None:
+    """The rank at the place that a serving engine calls a worker after: `Worker_TP3`, `DP1 TP1 EP1`, `Worker_DP1_TP0_EP2`."""
+    if not _PLACE.fullmatch(label):
+        return None
+    place = {name: int(number) for name, number in _COORDINATE.findall(label)}
+    if place.pop("PP", 0):
+        return None  # How many ranks a stage has is not said.
+    if "DP" not in place:
+        return place.get("TP", place.get("EP"))
+    # Experts are spread over all ranks; without them only copies that are as many as the parts are ranks of their own.
+    return place.get("EP", place["DP"] if place.get("TP", place["DP"]) == place["DP"] else None)
 
 
 def _ranks_in(text: str) -> tuple[int, ...]:
@@ -157,7 +173,7 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
                 if o.task is not None:
                     agreeing += o.task == o.rank
                     disagreeing += o.task != o.rank
-                if o.pid is not None:
+                if o.pid is not None and line.text.strip():  # A rank and nothing behind it is a heading: what follows is quoted.
                     ranks.by_pid.setdefault(o.pid, o.rank)
             if o.host:
                 ranks.hosts.add(o.host)

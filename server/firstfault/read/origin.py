@@ -14,6 +14,7 @@ from .clock import read_time
 
 _MOST_PREFIXES = 10
 _NUMBERS = ("rank", "local_rank", "task", "pid", "device")
+_PROCESS = frozenset(("label", "pid"))
 
 
 @functools.lru_cache(maxsize=1)
@@ -77,7 +78,8 @@ def family_data() -> list[dict[str, Any]]:
 def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
     """How many characters of `text` are prefixes, who printed the line, and when, as far as it says.
 
-    The first prefix to name something wins, so a rank printed by the process outranks what it quotes.
+    The first prefix to name something wins, so a rank printed by the process outranks what it quotes. Only a process that stands
+    behind a service, or behind the process that hands its lines on, is the one that speaks: `engine-1 | (Worker_TP0 pid=7) …`.
     """
     found: dict[str, Any] = {}
     time: tuple[float, bool] | None = None
@@ -90,7 +92,10 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
             m = stage.pattern.match(text, at)
             if m is None or m.end() == at:
                 continue
-            for key, group in stage.fields[m.lastindex or 0]:
+            fields = stage.fields[m.lastindex or 0]
+            if "label" in found and _PROCESS <= {key for key, group in fields if m[group] is not None}:
+                found = {key: value for key, value in found.items() if key not in _PROCESS}
+            for key, group in fields:
                 value = m[group]
                 if value is None:
                     continue

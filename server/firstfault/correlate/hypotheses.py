@@ -104,6 +104,10 @@ class Facts:
         named = self.ranks.of_finding(finding)
         if named is None:
             named = self._entry_rank(finding.line)
+        if named is None:
+            # A launcher's line about one process is about that process, whoever printed it.
+            ended = {e.rank for e in self.launchers.between(finding.line.file, number, number) if e.rank is not None}
+            named = tuple(sorted(ended)) or None
         if named is None and (head := structure.headed.get(number)) is not None and (rank := self.ranks.of_line(head)) is not None:
             return (rank,)
         return named

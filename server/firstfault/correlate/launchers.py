@@ -1,6 +1,7 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, PALS, TGI and shells.
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, Lightning, Composer, DeepSpeed,
+srun, mpirun, PALS, TGI and shells.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ NEEDLES = {
     "exited with code": 0,
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
+    "Child process with PID": 0,
+    "crashed with exit code": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -65,6 +68,10 @@ _SRUN = quick(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
 _NOTICED = quick(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
+# [rank: 1] Child process with PID 7712 terminated with code -9. Lightning counts the processes of its own node.
+_CHILD = quick(r"(?:\[rank: (\d+)\] )?Child process with PID (\d+) terminated with code (-?\d+)")
+# Global rank 2 (PID 812) exited with code -7 · Rank 2 crashed with exit code -7.
+_COMPOSER = quick(r"\b(?:Global rank (\d+) \(PID (\d+)\) exited with code|Rank (\d+) crashed with exit code) (-?\d+)")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
@@ -182,6 +189,11 @@ def read_launchers(reading: Reading) -> Launchers:
                     noticed.code = -int(m[1])
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
+            elif m := _CHILD.search(text):
+                local = int(m[1]) if m[1] else line.origin.rank
+                facts.exits.append(Exit(line, int(m[3]), None, local, pid=int(m[2]), time_s=line.time_s, said="lightning"))
+            elif m := _COMPOSER.search(text):
+                facts.exits.append(Exit(line, int(m[4]), int(m[1] or m[3]), pid=int(m[2]) if m[2] else None, said="composer"))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

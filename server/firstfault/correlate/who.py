@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..model import Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
@@ -9,6 +11,10 @@ from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothe
 from .launchers import Exit
 from .progress import lagging_ranks
 from .signs import absent_ranks, reporters
+
+# NameErrorNameError: : name 'x' is not definedname 'x' is not defined
+_GLUED_NAMES = re.compile(r"((?<!\w)[A-Z]\w{1,50}?(?:Error|Exception))\1+")
+_BETWEEN_WORDS = re.compile(r"[^\w'./-]+")
 
 
 def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
@@ -109,7 +115,9 @@ def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
 
 def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
     """Where several reports compare two ranks each (`first` and `second`), the one rank that every report names."""
-    pairs = {(f.captures["first"], f.captures["second"]) for f in root.findings if f.captures.get("first") and f.captures.get("second")}
+    named = [(f.captures.get("first", ""), f.captures.get("second", "")) for f in root.findings]
+    # What a message compares may be devices: only numbers are ranks.
+    pairs = {(a, b) for a, b in named if a.isdigit() and b.isdigit()}
     if len(pairs) < 3:
         return ()
     common = set.intersection(*({a, b} for a, b in pairs))
@@ -154,7 +162,10 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
         streams.add((o.pid, o.label, o.device, o.host))
         if (f.line.file, head.number) not in heads and (raised is None or raised.position == 0):
             heads.add((f.line.file, head.number))
-            texts[f.line.text[f.start : f.start + 80]] = texts.get(f.line.text[f.start : f.start + 80], 0) + 1
+            # Carets and blanks of others that wrote at once stand between the words.
+            words = _BETWEEN_WORDS.sub("", f.line.text[f.start : f.start + 120])[:60]
+            glued = _GLUED_NAMES.search(f.line.text[:400])
+            texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)
     alike = max(texts.values(), default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
     return min(alike, len(streams)) if labelled else alike

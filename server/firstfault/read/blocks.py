@@ -24,6 +24,8 @@ NEEDLES = {
     "Error in sys.excepthook": 1,
     "Retry attempt failed:": 1,
     "ray::": 1,
+    "--Begin global rank ": 1,
+    "--End global rank ": 0,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
@@ -33,6 +35,8 @@ _IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
+# ----------Begin global rank 2 STDERR---------- : Composer's launcher quotes what its processes wrote.
+_SECTION = quick(r"-{10}(Begin|End) global rank (\d+) ")
 # Scheduler hit an exception: Traceback (most recent call last):
 _HEADED = quick(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
@@ -113,9 +117,12 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     chains = 0
     head: Line | None = None
     last_headed = 0
+    section: int | None = None
     for line in lines:
         text = line.text
         o = line.origin
+        if m := _SECTION.search(text):
+            section = int(m[2]) if m[1] == "Begin" else None
         if head is not None and (o or line.number - last_headed > _BLOCK_LINES):
             head = None
         if head is not None:
@@ -181,6 +188,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
         for value, table in ((stream.rank, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value
+        if section is not None:
+            out.quoted_rank.setdefault(line.number, section)
     return out
 
 

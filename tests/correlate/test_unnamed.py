@@ -47,3 +47,11 @@ def test_what_another_process_prints_behind_a_frame_is_none(last):
 
 def test_the_page_of_a_known_exception_is_asked_first():
     check(join(*HEAD, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."), "cuda-out-of-memory")
+
+
+def test_what_a_hook_logs_of_an_exception_that_nobody_caught_ends_a_job():
+    log = join(
+        "[2031-02-03 04:05:06] INFO     [job.train:816, rank=0] [step=75/7393] loss=2.31",
+        "[2031-02-03 04:09:41] CRITICAL [job.util:158, rank=2] Uncaught LoaderThreadError: reader 4 gave up",
+    )
+    check(log, "python-exception", [2], verdict="probable", evidence="LoaderThreadError")

@@ -26,6 +26,7 @@ NEEDLES = {
     "ray::": 1,
     "--Begin global rank ": 1,
     "--End global rank ": 0,
+    "alling back to": 0,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
@@ -44,6 +45,9 @@ _RAY = quick(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
 # WARNING 03-04 05:06:07 [import_utils.py:408] · W0304 05:06:07.101000 4711 torch/_dynamo/convert_frame.py:1009]
 _WARNING = quick(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
+# [WARNING] [engine.py:1690:_configure_optimizer] Build failed ( … ), falling back to torch.optim.AdamW.
+_WARNS = re.compile(r"\W{0,2}WARN(?:ING)?\b")
+_FALLS_BACK = "alling back to"
 _BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
@@ -118,9 +122,17 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     head: Line | None = None
     last_headed = 0
     section: int | None = None
+    warned = 0
     for line in lines:
         text = line.text
         o = line.origin
+        if _WARNS.match(text) or is_warned_of(line):
+            warned = line.number
+        elif line.number - warned > _BLOCK_LINES or o or (len(line.columns) and line.columns[0] > 0):
+            warned = 0
+        if warned and _FALLS_BACK in text:
+            # A warning that ends in what is done instead tells of what the program got past.
+            out.ignored.update(range(warned, line.number + 1))
         if m := _SECTION.search(text):
             section = int(m[2]) if m[1] == "Begin" else None
         if head is not None and (o or line.number - last_headed > _BLOCK_LINES):

@@ -60,3 +60,13 @@ def test_the_one_task_that_srun_saw_exit_printed_the_one_exception():
 def test_a_task_that_launches_the_processes_of_its_node_is_no_rank():
     log = join(traceback("KeyError: 'mask'"), "srun: error: n4: task 3: Exited with exit code 1", "srun: error: n5: task 4: Terminated")
     check(log, "python-exception", None)
+
+
+def test_tasks_that_failed_alike_while_others_had_to_be_stopped_were_the_first():
+    oom = "job.trainer | OOM: Ran out of memory with exception: CUDA out of memory. Tried to allocate 9.75 GiB (GPU {}; 39.17 GiB total capacity)"
+    log = join(
+        *(oom.format(gpu) for gpu in (1, 3)),
+        "srun: error: n4: tasks 1,3: Exited with exit code 1",
+        "srun: error: n4: tasks 0,2: Terminated",
+    )
+    check(log, "cuda-out-of-memory", [1, 3])

@@ -14,7 +14,7 @@ from .signs import absent_ranks, reporters
 
 # NameErrorNameError: : name 'x' is not definedname 'x' is not defined
 _GLUED_NAMES = re.compile(r"((?<!\w)[A-Z]\w{1,50}?(?:Error|Exception))\1+")
-_BETWEEN_WORDS = re.compile(r"[^\w'./-]+")
+_BETWEEN_WORDS = re.compile(r"[^\w'./-]+|(?:(?<=GPU )|(?<=cuda:))\d+")
 
 
 def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
@@ -140,6 +140,10 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_furth
     copies = _copies(facts, root)
     if world is not None and (len(failing) >= world or copies >= world):
         return ()
+    stopped = {e.rank for e in facts.launchers.exits if e.stopped and e.rank is not None}
+    if len(failing) > 1 and copies <= len(failing) and stopped - failing:
+        # Each of those that failed printed it once, and the launcher had to stop others.
+        return tuple(sorted(failing))
     if copies < 2:
         roots = {e.rank for e in own if e.root and e.rank is not None}
         return tuple(sorted(roots)) if len(roots) == 1 else None
@@ -162,7 +166,7 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
         streams.add((o.pid, o.label, o.device, o.host))
         if (f.line.file, head.number) not in heads and (raised is None or raised.position == 0):
             heads.add((f.line.file, head.number))
-            # Carets and blanks of others that wrote at once stand between the words.
+            # Carets and blanks of others that wrote at once stand between the words, and a device has another number.
             words = _BETWEEN_WORDS.sub("", f.line.text[f.start : f.start + 120])[:60]
             glued = _GLUED_NAMES.search(f.line.text[:400])
             texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)

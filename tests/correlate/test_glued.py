@@ -61,3 +61,9 @@ def test_a_message_that_compares_devices_names_no_rank():
     error = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:{} and cpu!"
     frame = ["Traceback (most recent call last):", '  File "/job/model.py", line 20, in forward']
     check(join(*(x for d in range(4) for x in (*frame, error.format(d)))), "device-mismatch")
+
+
+def test_frames_of_several_processes_without_a_heading_are_several_tracebacks():
+    frames = ['  File "/job/run.py", line 6, in d', "    c()", '  File "/job/run.py", line 5, in c', "    torch.ones()"]
+    log = join("[rank0]: step 1 loss 2.31", *frames, "TypeError: ones() needs a size", "", *frames, "TypeError: ones() needs a size")
+    check(log, "python-exception", [])

@@ -188,7 +188,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 out.chain_at[key_of(line)] = stream.chain
                 if stream.ignored or is_warned_of(line):
                     out.ignored.add(line.number)
-                stream.frames, stream.in_frame, stream.linked = [], False, False
+                stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
                 last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once
             else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import ANY_EXCEPTION, EXIT, WAITED, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EXIT, UNREACHABLE, WAITED, Facts, Hypothesis
 from .signs import ended_while_standing_still, structural, without_errors
 from .who import initiating_ranks
 
@@ -90,7 +90,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if h.tells == ANY_EXCEPTION:
             base = 25 if late else 12
         elif h.strength == "direct":
-            base = 22 if late else 10
+            base = 22 if late else 14 if h.tells == UNREACHABLE and _raised_before(facts, h, pool) else 10
         elif h.strength == "probable":
             base = 42 if late else 30
             if h.page.scope == "job" and not early and any(o.tells == WAITED and o.strength == "direct" for o in pool):
@@ -120,6 +120,15 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += 12
         return base
     return 80
+
+
+def _raised_before(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether other ranks raised an exception of their own before these could not reach a peer: whoever ended does not listen."""
+    return any(
+        o.tells == ANY_EXCEPTION and o.strength == "direct" and o.ranks and h.ranks and not set(o.ranks) & set(h.ranks)
+        and _is_after(facts, h, o.first())
+        for o in pool
+    )  # fmt: skip
 
 
 def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:

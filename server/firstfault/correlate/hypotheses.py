@@ -27,7 +27,8 @@ LINES_TO_THE_REPORT = 4
 LONGEST_QUOTE = 400
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
-WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
+WAITED, LOST_PEER, UNREACHABLE = "waited", "lost-peer", "unreachable"
+EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "exit", "exception", "normal-exit", "either"
 
 
 @dataclass(slots=True)

@@ -24,7 +24,8 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     pointed = _pointed_at(facts, root)
     if pointed:
         return pointed
-    if root.tells == EITHER:
+    if root.tells == EITHER or all(f.captures.get("reporter") for f in root.findings):
+        # Whoever reports that others did not come is none of those it waited for.
         return None
     if root.tells in (WAITED, LOST_PEER):
         return _behind_the_victims(facts, root, pool, collectives)
@@ -103,7 +104,8 @@ def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
         if c.get("reporter", "").isdigit() and c.get("world", "").isdigit():
             reporters.add(int(c["reporter"]))
             size = max(size, int(c["world"]))
-            counted = max(counted, int(c["count"])) if c.get("count", "").isdigit() else counted
+            came = c.get("count") or c.get("joined", "")
+            counted = max(counted, int(came)) if came.isdigit() else counted
         if c.get("joined", "").isdigit() and c.get("world", "").isdigit():
             speaking = facts.speaking_ranks()
             if len(speaking) == int(c["joined"]) < int(c["world"]) and max(speaking) < int(c["world"]):

@@ -26,6 +26,22 @@ def test_a_local_exception_outranks_the_closed_connections_it_causes():
     check(log, "python-exception", [3], verdict="established", evidence="KeyError", collateral=["Connection closed by peer"])
 
 
+REFUSED = "ncclRemoteError: Last error: socketPollConnect: connect to 10.0.0.7<51922> returned Connection refused, exceeded error retry count after 35 attempts"
+NO_MASTER = "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to (gpu-01, 29500)."
+
+
+def test_whoever_raised_before_no_longer_listens():
+    log = join(traceback("KeyError: 'optim'", "0: "), traceback(NO_MASTER, "1: "), traceback(NO_MASTER, "2: "))
+    check(log, "python-exception", [0], verdict="established", evidence="KeyError", collateral=["1: torch.distributed.DistNetworkError"])
+    log = join(traceback("KeyError: 'label'", "[rank3]: "), *(traceback(REFUSED, f"[rank{r}]: ") for r in (0, 1)))
+    check(log, "python-exception", [3], evidence="KeyError", collateral=["[rank0]: ncclRemoteError"])
+
+
+def test_an_exception_behind_an_unreachable_peer_follows_it():
+    log = join(*(traceback(REFUSED, f"[rank{r}]: ") for r in (0, 1)), traceback("KeyError: 'label'", "[rank3]: "))
+    check(log, "nccl-network-unreachable", evidence="Connection refused")
+
+
 def test_the_rank_below_the_stuck_sequence_number_is_the_suspect():
     log = join(*(timeout(r, 700 + r / 10) for r in (0, 1, 3)), *(status(r, 701, 43, 41) for r in (0, 1, 3)), dump_signal(2, 702, 41, 41))
     check(log, "rank-missing-collective", [2], verdict="established", evidence="Last enqueued NCCL work: 41", collateral=["[rank0]"])

@@ -1,7 +1,7 @@
 """Who is blamed in hangs, timeouts and lost peers: facts that real excerpts taught."""
 
 from .check import check
-from .logs import timeout, traceback
+from .logs import failed, timeout, traceback
 
 
 def join(*parts):
@@ -160,3 +160,21 @@ def test_the_end_of_a_job_is_seen_before_a_long_teardown():
     gone = "\n".join(f"gpu-{i % 40:02d}:4410:{i} [{i % 8}] NCCL INFO comm 0x1472ab29 rank {i} - Destroy COMPLETE" for i in range(6000))
     tail = "\n".join("RESULT,IMAGE_CLASSIFICATION,,536,root,2026-11-02 12:29:46 PM" for _ in range(20))
     check(join(steps_, "Training complete", gone, tail), None)
+
+
+def barrier(reporter, joined, world=4, prefix=""):
+    return traceback(
+        f"RuntimeError: Timed out initializing process group in store based barrier on rank: {reporter}, for key: "
+        f"store_based_barrier_key:1 (world_size={world}, worker_count={joined}, timeout=0:30:00)",
+        prefix,
+    )
+
+
+def test_whoever_reports_that_others_did_not_come_is_not_the_one_that_failed():
+    ended = failed(1, 0, 5876)
+    check(join(barrier(1, 8, world=2), barrier(0, 8, world=2), ended), "rendezvous-timeout", None)
+    check(join(barrier(2, 2, prefix="[rank2]: "), ended), "rendezvous-timeout", None)
+
+
+def test_the_one_that_is_missing_among_as_many_reporters_as_came_is_named():
+    check(join(*(barrier(r, 3) for r in (0, 1, 3)), failed(1, 0, 5876)), "rendezvous-timeout", [2])

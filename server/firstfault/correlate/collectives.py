@@ -109,7 +109,7 @@ def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
             if "Work" not in text and "ast enqueued" not in text and "dump signal" not in text and "Watchdog caught" not in text:
                 continue
             g = _GROUP.search(text)
-            rank = ranks.of_line(line)
+            rank = ranks.of_text(line, g.start() if g else len(text))
             inner = int(g[4] or g[5]) if g else None
             group = (g[3] or g[2] or g[1] or "") if g else ""
             if rank is None and inner is not None and not prefixed and group in ("", "default_pg", "0"):

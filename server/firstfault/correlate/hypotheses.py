@@ -28,7 +28,8 @@ LONGEST_QUOTE = 400
 LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
-WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
+WAITED, LOST_PEER, UNREACHABLE = "waited", "lost-peer", "unreachable"
+EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "exit", "exception", "normal-exit", "either"
 
 
 @dataclass(slots=True)
@@ -105,6 +106,10 @@ class Facts:
         named = self.ranks.of_finding(finding)
         if named is None:
             named = self._entry_rank(finding.line)
+        if named is None:
+            # A launcher's line about one process is about that process, whoever printed it.
+            ended = {e.rank for e in self.launchers.between(finding.line.file, number, number) if e.rank is not None}
+            named = tuple(sorted(ended)) or None
         if named is None and (head := structure.headed.get(number)) is not None and (rank := self.ranks.of_line(head)) is not None:
             return (rank,)
         return named

@@ -172,7 +172,7 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
 def _says(facts: Facts, choice: Choice, line: Line) -> str:
     """What a line says for a hypothesis that several lines show together."""
     root = choice.root
-    rank = facts.ranks.of_line(line)
+    rank = facts.ranks.of_text(line, len(line.text))
     if root.kind == "absent" and rank is not None:
         return f"rank {rank} gave up waiting"
     return root.reasons[0] if root.reasons else root.page.title
@@ -212,7 +212,7 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
                 order[f.strength],
                 _chain_position(facts, f),
                 not f.captures,
-                f.line.origin.rank is None,
+                facts.ranks.of_text(f.line, f.start) is None,
                 f.line.file,
                 f.line.number,
             )

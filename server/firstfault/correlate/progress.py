@@ -26,19 +26,31 @@ _STYLES = tuple(
         r"\bglobal_step[:=] ?(?P<step>\d+)\b",
         r"\bsteps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
         r"\beta: .*?\biter: (?P<step>\d+).*?\btime: (?P<s>[\d.]+)",
-        r"Epoch ?\[\d+\] ?\[(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
-        r"Epoch: \[\d+\] {1,2}\[ *(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        # Epoch [1][50/962] · Iter [900/20000] · Epoch(train)  [1][ 500/2931] · Iter(train) [  50/80000]
+        r"\b(?:Epoch|Iter)(?:\(train\))? {0,4}(?:\[\d+\] ?)?\[ *(?P<step>\d+)/ *(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        # Epoch: [0]  [3260/4572] … time: 0.11 · Train: data epoch: [1]  [ 285/3000] … time: 0.49
+        r"(?:\bEpoch|Train: data epoch): \[\d+\] {1,2}\[ *(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        # Epoch: [0][  10/5005]	Time  0.512 ( 1.4) · Train: [0/300][10/1251]	eta … time 0.61 (1.02)
+        r"\b(?:Epoch|Train):? \[\d+(?:/\d+)?\]\[ *(?P<step>\d+)/ *(?P<total>\d+)\]\s.*?\b[Tt]ime:?\s{1,3}(?P<s>[\d.]+)",
         r"Train: \d+ \[ *(?P<step>\d+)/(?P<total>\d+)",
+        # Train Epoch: 1 [640/60000 (1%)]	Loss: 2.11
+        r"Train Epoch: \d+ \[ *(?P<step>\d+)/(?P<total>\d+) \(",
+        # epoch 001:    100 / 1234 loss=9.1, … ups=4.3, … num_updates=100
+        r"\bepoch \d+.*?\bnum_updates=(?P<step>\d+)",
+        # Epoch: 0, Step: 10, Rank: 0, loss = 1.21 · a heading such as `Step 2: install` has no loss
+        r"\bStep:? {0,8}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?=.{0,200}?[Ll]oss\b)",
+        # Epoch 3/9 ━━━━╺━━ 2314/3351 0:24:57
+        r"\bEpoch \d+/\d+ +[━╺╸ ]{1,200}(?P<step>\d+)/(?P<total>\d+) ",
         r"\bIter: (?P<step>\d+) Time\((?P<n>\d+) iters\): (?P<s>[\d.]+)s",
         r"\biter(?:ation)?[ :=]{1,3}(?P<step>\d+)\b",
         r"Epoch:? +\d+ \[ *(?P<step>\d+)/(?P<total>\d+)\]",
         r"Batch \[(?P<first>\d+)-(?P<step>\d+)\]\s+Speed:",
-        r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/it|(?P<rate>[\d.]+) ?\w+/s)",
+        r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/[a-z]{1,8}\b|(?P<rate>[\d.]+) ?\w+/s)",
         r"^(?P<step>\d+)\s+images/sec: [\d.]+ \+/- ",
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
     )
 )
-_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|images/sec|\btime: ")
+_LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|images/sec|\btime: ")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 _ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..model import Finding, Line
 from ..read.quick import quick
-from .launchers import Launchers
+from .launchers import Exit, Launchers
 from .reading import Reading
 
 NEEDLES = {
@@ -33,6 +33,8 @@ _NODES = quick(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d
 _NPROC = quick(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
 _PLACE = re.compile(r"(?:(?:Vllm)?Worker[_ ])?(?:DP|PP|TP|EP)_?\d+(?:[_ ](?:DP|PP|TP|EP)_?\d+){0,3}")
 _COORDINATE = re.compile(r"(DP|PP|TP|EP)_?(\d+)")
+# 24/1752 [01:08<1:22:56,  2.88s/it][rank5]:[E602 …
+_GLUED = re.compile(r"\[rank(\d{1,6})\]:")
 # Rank of current process: 0. World size: 2
 _SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
@@ -78,6 +80,11 @@ class Ranks:
             return rank
         return self.named.get(line.file)
 
+    def of_text(self, line: Line, at: int) -> int | None:
+        """The global rank that printed what stands at a place of a line: a prefix may be glued behind another's unfinished line."""
+        glued = _GLUED.findall(line.text, 0, at) if "[rank" in line.text else []
+        return int(glued[-1]) if glued else self.of_line(line)
+
     def of_finding(self, finding: Finding) -> tuple[int, ...] | None:
         """The global ranks a finding is about: those its message names, else who printed it."""
         c = finding.captures
@@ -98,7 +105,7 @@ class Ranks:
                 return (known.pop(),)
         if c.get("task") and self.tasks_are_ranks:
             return _ranks_in(c["task"])
-        rank = self.of_line(finding.line)
+        rank = self.of_text(finding.line, finding.start)
         if rank is None and c.get("local_rank", "").isdigit():
             local = int(c["local_rank"])
             rank = self.by_local.get((None, local), local if self.one_node else None)
@@ -211,7 +218,14 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
     labelled = len(tasks) > 1 and tasks == set(range(max(tasks) + 1))
     labelled = labelled or _several_tasks_a_host(launchers)
     ranks.tasks_are_ranks = not disagreeing and bool(agreeing or (labelled and not locals_seen and not ranks.seen))
+    if ranks.tasks_are_ranks:
+        launchers.keep([one for e in launchers.exits for one in _a_task_each(e)])
     return ranks
+
+
+def _a_task_each(e: Exit) -> list[Exit]:
+    """What srun says of several tasks in one line, as one exit a task with its rank."""
+    return [replace(e, rank=task, tasks=(task,)) for task in e.tasks] if e.tasks and e.rank is None else [e]
 
 
 def _several_tasks_a_host(launchers: Launchers) -> bool:

@@ -26,6 +26,9 @@ NEEDLES = {
     "ray::": 1,
     "Training failed due to worker errors": 1,
     " Error Snippet]": 4,
+    "--Begin global rank ": 1,
+    "--End global rank ": 0,
+    "alling back to": 0,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
@@ -38,6 +41,8 @@ _REPORT = quick(r"Training failed due to worker errors:$")
 _REPORTED_RANKS = quick(r"(?:^|[)\]] )\[Rank (\d{1,6}(?:,\d{1,6}){0,9999})(?: Error Snippet\]:|\])\s*$")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
+# ----------Begin global rank 2 STDERR---------- : Composer's launcher quotes what its processes wrote.
+_SECTION = quick(r"-{10}(Begin|End) global rank (\d+) ")
 # Scheduler hit an exception: Traceback (most recent call last):
 _HEADED = quick(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
@@ -45,6 +50,9 @@ _RAY = quick(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
 # WARNING 03-04 05:06:07 [import_utils.py:408] · W0304 05:06:07.101000 4711 torch/_dynamo/convert_frame.py:1009]
 _WARNING = quick(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
+# [WARNING] [engine.py:1690:_configure_optimizer] Build failed ( … ), falling back to torch.optim.AdamW.
+_WARNS = re.compile(r"\W{0,2}WARN(?:ING)?\b")
+_FALLS_BACK = "alling back to"
 _BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
@@ -120,9 +128,20 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     chains = 0
     head: Line | None = None
     last_headed = 0
+    section: int | None = None
+    warned = 0
     for line in lines:
         text = line.text
         o = line.origin
+        if _WARNS.match(text) or is_warned_of(line):
+            warned = line.number
+        elif line.number - warned > _BLOCK_LINES or o or (len(line.columns) and line.columns[0] > 0):
+            warned = 0
+        if warned and _FALLS_BACK in text:
+            # A warning that ends in what is done instead tells of what the program got past.
+            out.ignored.update(range(warned, line.number + 1))
+        if m := _SECTION.search(text):
+            section = int(m[2]) if m[1] == "Begin" else None
         if head is not None and (o or line.number - last_headed > _BLOCK_LINES):
             head = None
         if head is not None:
@@ -182,7 +201,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 out.chain_at[key_of(line)] = stream.chain
                 if stream.ignored or is_warned_of(line):
                     out.ignored.add(line.number)
-                stream.frames, stream.in_frame, stream.linked = [], False, False
+                stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
                 last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once
             else:
@@ -196,6 +215,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
         for value, table in ((stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value
+        if section is not None:
+            out.quoted_rank.setdefault(line.number, (section,))
     return out
 
 

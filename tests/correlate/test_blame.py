@@ -53,6 +53,40 @@ def test_torchruns_first_observed_failure_is_a_victim_in_a_hang():
     check(log, "rank-missing-collective", [3])
 
 
+def own_dump(rank, second, enqueued, completed):
+    return dump_signal(rank, second, enqueued, completed).replace("from  rank 1 ", "from this local rank ")
+
+
+def test_a_rank_that_dumps_for_its_own_timeout_waits_for_what_it_has_not_completed():
+    log = join(own_dump(0, 700, 51, 50), own_dump(1, 700, 51, 50), own_dump(2, 700, 52, 50), dump_signal(3, 701, 50, 50, detector=2))
+    check(log, "rank-missing-collective", [3], evidence="[rank3]")
+
+
+def test_a_rank_that_dumps_with_nothing_in_flight_accuses_nobody():
+    log = join(own_dump(4, 700, 62, 62), *(dump_signal(r, 701, 62, 62, detector=4) for r in (0, 1, 2)))
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+def test_the_one_rank_that_went_on_where_all_others_stopped_at_one_collective_is_the_odd_one():
+    log = join(own_dump(5, 700, 390, 116), *(dump_signal(r, 701, 116, 116, detector=5) for r in (0, 2, 3)))
+    check(log, "collective-mismatch", [5], verdict="probable", evidence="[rank5]")
+
+
+def test_a_rank_whose_report_lost_its_prefix_is_not_absent():
+    torn = timeout(1, 700).split("]: ", 1)[-1].split("cpp:632] ", 1)[1]
+    log = join("cpp:632] " + torn, *(timeout(r, 700) for r in (0, 2, 3)))
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+def test_reports_that_a_terminal_broke_in_two_are_compared():
+    def broken(line, at):
+        where = line.index(at) + len(at) // 2
+        return line[:where] + "\n" + line[where:]
+
+    log = join(*(broken(timeout(r, 700), "OpType") for r in (0, 2, 3)), broken(timeout(1, 700, numel=4096), "NumelIn"))
+    check(log, "collective-mismatch", [1])
+
+
 def test_another_size_at_the_same_sequence_number_is_a_mismatch():
     log = join(*(timeout(r, 700, numel=8_388_608) for r in (0, 1, 2, 4, 5, 6, 7)), timeout(3, 700.2, numel=1024))
     check(log, "collective-mismatch", [3], evidence="NumelIn=1024")

@@ -77,7 +77,7 @@ def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collecti
     """Hypotheses that no single line shows: a rank behind, diverged, late or absent."""
     out: list[Hypothesis | None] = []
     if suspicion and suspicion.kind in ("behind", "diverged", "late"):
-        strength = "probable" if suspicion.kind == "late" else "direct"
+        strength = "direct" if suspicion.sure and suspicion.kind != "late" else "probable"
         out.append(_shown(facts, suspicion.kind, suspicion.ranks, suspicion.lines, strength, suspicion.reason))
     elif left := _left_early(facts, hypotheses):
         ranks, lines = left
@@ -166,7 +166,9 @@ def absent_ranks(
     if not any_report and not any(h.tells == WAITED and h.strength != "symptom" for h in hypotheses) and not collectives.waits:
         return None
     size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
-    absent = tuple(r for r in range(size) if r not in victims)
+    # A report that lost its prefix still says which rank of its group it is.
+    unsigned = {w.claimed for w in collectives.waits if w.rank is None}
+    absent = tuple(r for r in range(size) if r not in victims and r not in unsigned)
     few = len(absent) * 2 <= len(victims) or (len(absent) <= len(victims) and set(absent) <= facts.ranks.seen)
     if not absent or len(victims) < 2 or not few:
         # Of two ranks the other one is meant, if it is seen to live: by its own lines, or by progress that nobody signs.

@@ -160,3 +160,35 @@ def test_the_end_of_a_job_is_seen_before_a_long_teardown():
     gone = "\n".join(f"gpu-{i % 40:02d}:4410:{i} [{i % 8}] NCCL INFO comm 0x1472ab29 rank {i} - Destroy COMPLETE" for i in range(6000))
     tail = "\n".join("RESULT,IMAGE_CLASSIFICATION,,536,root,2026-11-02 12:29:46 PM" for _ in range(20))
     check(join(steps_, "Training complete", gone, tail), None)
+
+
+STALL = (
+    "WARNING: One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks "
+    "for more than 60 seconds. This may indicate that different ranks are trying to submit different tensors or that only subset of ranks is "
+    "submitting tensors, which will cause deadlock. Stalled ops:"
+)
+
+
+def test_a_stall_after_which_the_reporting_rank_makes_steps_is_over():
+    log = join(
+        f"[0]<stderr>:{STALL}", "[0]<stderr>:HorovodAllreduce_grads_0 [missing ranks: 3]",
+        *(f"[0]<stdout>:INFO:tensorflow:loss = 1.{n}, step = {n}00 (0.214 sec)" for n in range(4, 8)),
+    )  # fmt: skip
+    check(log, None)
+
+
+def test_a_stall_behind_which_nothing_follows_accuses_the_missing_rank():
+    log = join(
+        *(f"[0]<stdout>:INFO:tensorflow:loss = 1.{n}, step = {n}00 (0.214 sec)" for n in range(4, 8)),
+        f"[0]<stderr>:{STALL}", "[0]<stderr>:HorovodAllreduce_grads_0 [missing ranks: 3]",
+    )  # fmt: skip
+    check(log, "rank-missing-collective", [3])
+
+
+def test_the_rank_that_lost_a_host_says_more_than_the_engine_that_reports_its_exception():
+    log = join(
+        "[2026-11-02 10:06:30 TP9] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/opt/sglang/utils/common.py", line 1455, in broadcast_pyobj', "    work.wait()",
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Read error [10.0.0.7]:41234: Connection timed out",
+    )  # fmt: skip
+    check(log, "gloo-connection-closed", verdict="undetermined", evidence="Connection timed out")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import ANY_EXCEPTION, EXIT, WAITED, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
 from .signs import ended_while_standing_still, structural, without_errors
 from .who import initiating_ranks
 
@@ -119,7 +119,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
             base += 12
         return base
-    return 80
+    # A wrapper that reports a death says less than whoever lost the connection to it.
+    return 80 if h.tells == LOST_PEER else 82
 
 
 def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:

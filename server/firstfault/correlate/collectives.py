@@ -245,11 +245,9 @@ def _went_on_alone(waits: list[Wait], behind: list[Status], stuck: int, op: str,
     stopped = {s.rank for s in behind}
     if len(waiting) != 1 or len(stopped) < 2 or {(s.enqueued, s.completed) for s in behind} != {(stuck - 1, stuck - 1)}:
         return None
-    return Suspicion(
-        "diverged", tuple(r for r in waiting if r is not None), (waits[0].line, *(s.line for s in behind)),
-        f"it alone went on to {op} {stuck}, while the others of its group stopped behind {stuck - 1} and none of them waits in a collective",
-        op, stuck, group, sure=False,
-    )  # fmt: skip
+    reason = f"it alone went on to {op} {stuck}, while the others of its group stopped behind {stuck - 1} and wait in no collective"
+    alone = tuple(r for r in waiting if r is not None)
+    return Suspicion("diverged", alone, (waits[0].line, *(s.line for s in behind)), reason, op, stuck, group, sure=False)
 
 
 def _first(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> Suspicion | None:

@@ -150,6 +150,15 @@ def test_a_local_rank_of_the_second_node_is_not_the_global_rank():
     check(log, "python-exception", [8])
 
 
+def test_the_only_rank_that_speaks_is_not_the_one_that_the_agent_saw_killed():
+    lost = "[rank2]: torch.distributed.DistBackendError: NCCL error in: c10d/NCCLUtils.hpp:275, remote process exited or there was a network error, NCCL version 2.21.5"
+    check(join(lost, sigterms(4101, 4102, 4103, 4104), failed(-9, 4, 4105)), "process-killed", [4])
+
+
+def test_the_only_process_of_a_pod_has_local_rank_0_whatever_its_rank():
+    check(join(traceback("KeyError: 'caption'", "[rank3]: "), failed(1, 0, 4105)), "python-exception", [3])
+
+
 def test_a_local_rank_is_the_rank_where_everything_is_one_node():
     check(join(steps(1, 2), traceback("KeyError: 'label'", "[default3]:")), "python-exception", [3])
 

@@ -56,3 +56,22 @@ def test_nccl_device_is_not_a_rank():
 @pytest.mark.parametrize("sample", [s["line"] for _, s in SAMPLES if read_time(s["line"][:160])])
 def test_no_prefix_takes_a_time_away(sample):
     assert make_line(sample, 0, 1).time_s is not None
+
+
+INDENTED = [
+    ("    [rank3]:   File \"a.py\", line 3, in f", '  File "a.py", line 3, in f', 3),
+    ("\t[rank3]: boom", "boom", 3),
+    ("      [2026-11-02 10:00:00 TP2] boom", "      [2026-11-02 10:00:00 TP2] boom", None),
+    ("    [default1]:[rank9]: boom", "boom", 9),
+    ("  File \"a.py\", line 3, in f", '  File "a.py", line 3, in f', None),
+    ("    rank = int(os.environ['RANK'])", "    rank = int(os.environ['RANK'])", None),
+    ("    7: the number of a list", "    7: the number of a list", None),
+]
+
+
+@pytest.mark.parametrize(("raw", "rest", "rank"), INDENTED)
+def test_a_block_that_was_indented_as_a_whole_keeps_who_printed_it(raw, rest, rank):
+    line = make_line(raw, 0, 1)
+    assert line.origin.rank == rank
+    if rank is not None:
+        assert line.text == rest

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
+from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
 from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
 from .signs import ended_while_standing_still, structural, without_errors
@@ -119,8 +120,17 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
             base += 12
         return base
-    # A wrapper that reports a death says less than whoever lost the connection to it.
-    return 80 if h.tells == LOST_PEER else 82
+    return 82 if _announces_a_lost_peer(facts, h, pool) else 80
+
+
+def _announces_a_lost_peer(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether every line of it only begins the traceback of a process that lost the connection to another."""
+    begun: set[tuple[int, int]] = set()
+    for f in (f for o in pool if o is not h and o.tells == LOST_PEER for f in o.findings):
+        structure = facts.structures[f.line.file]
+        raised, head = structure.raised.get(key_of(f.line)), structure.headed.get(f.line.number)
+        begun.update((f.line.file, x.number) for x in (raised and raised.first, head) if x is not None)
+    return bool(h.findings) and all((f.line.file, f.line.number) in begun for f in h.findings)
 
 
 def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:

@@ -14,6 +14,8 @@ from .clock import read_time
 
 _MOST_PREFIXES = 10
 _NUMBERS = ("rank", "local_rank", "task", "pid", "device")
+_SIGNS = ("rank", "local_rank", "pid", "device")
+_MOST_BLANKS = 24
 
 
 @functools.lru_cache(maxsize=1)
@@ -84,10 +86,16 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
     at = 0
     stages = _stages()
     for _ in range(_MOST_PREFIXES):
+        # A block that was indented as a whole keeps its prefixes behind the blanks.
+        begin = at + _indented(text, at)
         for stage in stages:
             if stage.only_first and ("task" in found or "rank" in found):
                 continue
             m = stage.pattern.match(text, at)
+            if (m is None or m.end() == at) and begin > at and not stage.only_first:
+                m = stage.pattern.match(text, begin)
+                if m is not None and not any(m[group] for key, group in stage.fields[m.lastindex or 0] if key in _SIGNS):
+                    m = None
             if m is None or m.end() == at:
                 continue
             for key, group in stage.fields[m.lastindex or 0]:
@@ -105,6 +113,16 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
     if time is None or time[1]:
         time = _better(time, read_time(text[at : at + 160]))
     return at, _origin(tuple(found.items())) if found else _NOBODY, time
+
+
+def _indented(text: str, at: int) -> int:
+    """How many blanks stand before a letter or bracket that a prefix can begin with."""
+    if text[at : at + 1] not in (" ", "\t"):
+        return 0
+    end = at
+    while end < len(text) and end - at <= _MOST_BLANKS and text[end] in " \t":
+        end += 1
+    return end - at if end - at <= _MOST_BLANKS and end < len(text) else 0
 
 
 _NOBODY = Origin()

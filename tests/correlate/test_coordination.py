@@ -192,3 +192,22 @@ def test_the_rank_that_lost_a_host_says_more_than_the_engine_that_reports_its_ex
         "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Read error [10.0.0.7]:41234: Connection timed out",
     )  # fmt: skip
     check(log, "gloo-connection-closed", verdict="undetermined", evidence="Connection timed out")
+
+
+def test_the_ranks_that_are_in_no_list_of_those_that_came_are_the_missing_ones():
+    log = join(f"{STALL} allreduce.a.weight [ready ranks: 4, 1, 2, 5], allreduce.a.bias [ready ranks: 5, 2, 1, 4], allreduce.b.bias [ready ranks: 1, 4]")
+    check(log, "rank-missing-collective", [0, 3], verdict="probable", evidence="ready ranks")
+
+
+def test_two_stalled_operations_that_share_no_rank_are_a_mismatch():
+    log = join(f"{STALL} HorovodAllreduce_loss_0 [ready ranks: 2], HorovodAllreduce_grads_0 [ready ranks: 0, 3, 1], HorovodAllreduce_grads_1 [ready ranks: 0, 1]")
+    check(log, "collective-mismatch", [2], verdict="probable")
+
+
+def test_lists_of_one_operation_a_line_are_read_together():
+    log = join(STALL, "HorovodAllreduce_grads_0 [ready ranks: 0, 3]", "HorovodAllreduce_grads_1 [ready ranks: 3, 0, 2]")
+    check(log, "rank-missing-collective", [1], verdict="probable", evidence="ready ranks")
+
+
+def test_two_stalled_operations_with_as_many_ranks_each_name_nobody():
+    check(join(f"{STALL} HorovodAllreduce_loss_0 [ready ranks: 1], HorovodAllreduce_grads_0 [ready ranks: 0]"), "collective-mismatch", None)

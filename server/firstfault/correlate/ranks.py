@@ -86,9 +86,11 @@ class Ranks:
         for key in ("absent", "ranks"):
             if c.get(key):
                 return _ranks_in(c[key])
-        if c.get("ready") and self.world_size:
+        if c.get("ready"):
+            # Where the size of the job is not known, at least the ranks below the highest that came are.
             ready = set(_ranks_in(c["ready"]))
-            return tuple(r for r in range(self.world_size) if r not in ready)
+            missing = tuple(r for r in range(self.world_size or max(ready, default=0)) if r not in ready)
+            return missing or None
         if c.get("rank"):
             return _ranks_in(c["rank"])
         if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:

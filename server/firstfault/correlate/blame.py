@@ -129,7 +129,10 @@ def _announces_a_lost_peer(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) 
     for f in (f for o in pool if o is not h and o.tells == LOST_PEER for f in o.findings):
         structure = facts.structures[f.line.file]
         raised, head = structure.raised.get(key_of(f.line)), structure.headed.get(f.line.number)
-        begun.update((f.line.file, x.number) for x in (raised and raised.first, head) if x is not None)
+        if raised is not None:
+            begun.add((f.line.file, raised.first.number))
+        if head is not None:
+            begun.add((f.line.file, head.number))
     return bool(h.findings) and all((f.line.file, f.line.number) in begun for f in h.findings)
 
 

@@ -92,13 +92,13 @@ def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collecti
         reason = f"rank {write_ranks(ranks)} {verb} no timeout although every other rank does"
         out.append(_shown(facts, "absent", ranks, lines, "probable", reason))
     if stalled := _stalled_apart(facts, hypotheses):
-        ranks, lines, several = stalled
+        named, shown, several = stalled
         if several:
             reason = "some ranks wait in one operation while the others wait in another"
-            out.append(_shown(facts, "diverged", ranks, lines, "probable", reason))
-        elif ranks:
-            reason = f"rank {write_ranks(ranks)} is in none of the lists of ranks that came"
-            out.append(_shown(facts, "absent", ranks, lines, "probable", reason))
+            out.append(_shown(facts, "diverged", named, shown, "probable", reason))
+        elif named:
+            reason = f"no list of the ranks that came has rank {write_ranks(named)}"
+            out.append(_shown(facts, "absent", named, shown, "probable", reason))
     if counts := _uneven_counts(facts, hypotheses):
         ranks, lines = counts
         reason = f"rank {write_ranks(ranks)} has the fewest items and so was the first to run out"

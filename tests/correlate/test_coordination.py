@@ -211,3 +211,16 @@ def test_lists_of_one_operation_a_line_are_read_together():
 
 def test_two_stalled_operations_with_as_many_ranks_each_name_nobody():
     check(join(f"{STALL} HorovodAllreduce_loss_0 [ready ranks: 1], HorovodAllreduce_grads_0 [ready ranks: 0]"), "collective-mismatch", None)
+
+
+PLAIN = "Rank {rank}"
+
+
+def test_the_second_half_of_a_ranks_report_is_its_own_although_nobody_signed_it():
+    ended = (
+        "bench.node-c [stderr] [rank6]:[E1102 10:09:35.2 ProcessGroupNCCL.cpp:1515] [PG 0 (default_pg) Rank 6] Process group watchdog thread terminated \n"
+        "with exception: [Rank 6] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=42, OpType=REDUCE, NumelIn=1024, NumelOut=1024, "
+        "Timeout(ms)=600000) ran for 600022 \nmilliseconds before timing out."
+    )
+    log = join(*(f"bench.node-d [stderr] {timeout(r, 580, group=PLAIN)}" for r in (8, 9, 11)), ended)
+    check(log, "collective-mismatch", [6])

@@ -6,7 +6,7 @@ import pytest
 
 from firstfault.model import Origin
 from firstfault.read.clock import read_time
-from firstfault.read.lines import make_line
+from firstfault.read.lines import make_line, segments
 from firstfault.read.origin import family_data
 
 SAMPLES = [(f["name"], s) for f in family_data() for s in f["samples"]]
@@ -75,3 +75,27 @@ def test_a_block_that_was_indented_as_a_whole_keeps_who_printed_it(raw, rest, ra
     assert line.origin.rank == rank
     if rank is not None:
         assert line.text == rest
+
+
+LABELLED = [
+    ("train-big.node-4.run [stderr] [rank14]:[E1102 10:00:00.1 ProcessGroupNCCL.cpp:607] boom", 14),
+    ("wandb: [rank2]: boom", 2),
+    ("^C[rank1]: boom", 1),
+    ("[node-0] [rank5]: boom", 5),
+    ("2026-11-30 12:00:01,512 - INFO - [rank7]: boom", 7),
+    ("ValueError: no shard for '[rank3]: '", None),
+    ("the first line of rank 4 begins with [rank4]: boom", None),
+]
+
+
+@pytest.mark.parametrize(("raw", "rank"), LABELLED)
+def test_a_label_that_no_family_knows_does_not_hide_the_rank(raw, rank):
+    assert make_line(raw, 0, 1).origin.rank == rank
+
+
+def test_a_rank_that_speaks_behind_a_progress_bar_is_a_line_of_its_own():
+    bar = "Epoch 3:  45%|####      | 45/100 [01:12<01:28,  1.61s/it, loss=0.234]"
+    parts = list(segments(bar + "[rank0]:[E1102 10:00:00.1 ProcessGroupNCCL.cpp:607] boom"))
+    assert [column for column, _ in parts] == [0, len(bar)]
+    assert make_line(parts[1][1], 0, 1, len(bar)).origin.rank == 0
+    assert list(segments(bar)) == [(0, bar)]

@@ -22,6 +22,7 @@ NEEDLES = {
     "last enqueued": 1,
     "Last enqueued": 1,
     "dump signal": 0,
+    "watchdog thread terminated": 1,
 }
 
 # WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds
@@ -120,7 +121,8 @@ def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
             rank = ranks.of_line(line)
             inner = int(g[4] or g[5]) if g else None
             group = (g[3] or g[2] or g[1] or "") if g else ""
-            if rank is None and inner is not None and not prefixed and group in ("", "default_pg", "0"):
+            whole_job = inner is not None and group in ("", "default_pg", "0")
+            if rank is None and whole_job and (not prefixed or _goes_on(f.lines, index, inner, ranks)):
                 rank = inner
             if rank is not None and group:
                 group_of[rank] = group
@@ -147,6 +149,12 @@ def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
     waiting = {(w.rank, w.group) for w in state.waits}
     state.waits += [w for w in own if (w.rank, w.group) not in waiting]
     return state
+
+
+def _goes_on(lines: list[Line], index: int, claimed: int | None, ranks: Ranks) -> bool:
+    """Whether a line that nobody signed goes on with what the rank that it names said right before: a terminal's edge parted them."""
+    before = lines[index - 1] if index else None
+    return before is not None and before.number == lines[index].number - 1 and ranks.of_line(before) == claimed
 
 
 def _search_wrapped(expression: Quick, text: str, follower: Line | None) -> re.Match[str] | None:

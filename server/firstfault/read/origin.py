@@ -109,10 +109,25 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
             at = m.end()
             break
         else:
-            break
+            # What torch writes in front of a rank's lines stays what it is behind a label that no family knows.
+            if "rank" in found or (m := _behind_a_label(text, at)) is None:
+                break
+            found["rank"], at = int(m[1]), m.end()
     if time is None or time[1]:
         time = _better(time, read_time(text[at : at + 160]))
     return at, _origin(tuple(found.items())) if found else _NOBODY, time
+
+
+_RANK = re.compile(r"\[rank(\d{1,6})\]: ?")
+_LONGEST_LABEL = 100
+_SPEAKS = re.compile(r"Error|Exception|Traceback|\brank\b|it/s|s/it|%\||['\"]")
+
+
+def _behind_a_label(text: str, at: int) -> re.Match[str] | None:
+    """torch's own sign of a rank behind a few words that say nothing themselves."""
+    where = text.find("[rank", at, at + _LONGEST_LABEL)
+    m = _RANK.match(text, where) if where > at else None
+    return None if m is None or _SPEAKS.search(text, at, where) else m
 
 
 def _indented(text: str, at: int) -> int:

@@ -16,6 +16,7 @@ from .read.lines import complete_times, make_line, segments
 from .read.reader import Budget, LineReader, RawFile
 from .read.scan import Scanner
 from .read.stream import is_recorder_dump
+from .read.wrapped import LARGEST_INPUT, unwrap
 
 _scanners: dict[int, tuple[Library, Scanner]] = {}
 
@@ -99,13 +100,24 @@ def read_input(
         return recorded, []
     scanner = scanner_for(library)
     reader = LineReader(scanner, source.name, budget)
+    small = bytearray()
+    space = memoryview(bytearray(LARGEST_INPUT))
     with source.open() as stream:
-        while count := stream.readinto(reader.space()):
-            reader.commit(count)
+        while len(small) <= LARGEST_INPUT and (count := stream.readinto(space)):
+            small += space[:count]
             if told:
                 told(count)
+        text, parts = unwrap(bytes(small))
+        reader.feed(text)
+        if len(small) > LARGEST_INPUT:
+            while count := stream.readinto(reader.space()):
+                reader.commit(count)
+                if told:
+                    told(count)
     raw = reader.finish()
-    return observe(library, scanner, raw, index), [*stream.notes, *notes_on(raw)]
+    reading = observe(library, scanner, raw, index)
+    reading.parts = parts
+    return reading, [*stream.notes, *notes_on(raw)]
 
 
 def read_dump(source: Source, index: int) -> FileReading | None:

@@ -178,6 +178,13 @@ def test_a_kill_by_signal_9_names_the_rank_and_the_missing_fact():
     check(log, "process-killed", [2], verdict="undetermined", evidence="-9", missing="dmesg")
 
 
+def test_a_summary_that_was_indented_tells_when_each_process_ended():
+    log = join(summary(exit_entry(0, 4, 0, 1, 4105, time="2026-11-02_10:00:20")), *(timeout(r, 640) for r in (0, 1)))
+    indented = "\n".join("    " + line for line in log.split("\n"))
+    for text in (log, indented):
+        check(text, "worker-exit-unexplained", [4])
+
+
 def test_entries_that_were_sigtermed_are_not_blamed():
     log = join(
         failed(-11, 3, 103),

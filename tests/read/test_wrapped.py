@@ -38,6 +38,17 @@ def test_text_that_no_edge_broke_stays_as_it_is():
         assert unwrap(data) == (data, {})
 
 
+def test_the_numbers_of_a_viewer_become_blanks_and_steps_stay():
+    for style in ("{:>5}\t{}", "{:>4} {}", "[{}] {}", "{}: {}"):
+        numbered = [style.format(n, line) for n, line in enumerate(LOG * 2, 311)]
+        text, parts = unwrap("\n".join(numbered).encode())
+        assert parts == {}
+        assert [line.strip() for line in text.decode().split("\n")] == [line.strip() for line in LOG * 2]
+        assert [len(line) for line in text.decode().split("\n")] == [len(line) for line in numbered]
+    steps = "\n".join(f"{n * 10} loss={3 - n / 100:.3f} lr=1e-5" for n in range(20)).encode()
+    assert unwrap(steps) == (steps, {})
+
+
 def test_no_bytes_are_too_strange():
     random.seed(7)
     for _ in range(200):

@@ -288,3 +288,15 @@ def test_a_web_servers_stack_trace_is_none_of_our_business():
         for i in range(400)
     )
     check(log + "\n", None)
+
+
+def test_lightnings_observer_names_the_child_that_ended():
+    ended = "[rank: 1] Child process with PID 4102 terminated with code 1. Forcefully terminating all other processes to avoid zombies"
+    check(join(traceback("KeyError: 'caption'"), ended), "python-exception", [1], evidence="caption")
+    check(join(f"INFO: {ended.replace('code 1', 'code -9')}"), "process-killed", [1], verdict="undetermined")
+
+
+def test_an_attempt_to_connect_that_failed_at_the_start_does_not_explain_a_timeout_later():
+    tried = "[W1102 10:00:01.1 socket.cpp:697] [c10d] The client socket has failed to connect to [node-a]:29500 (errno: 111 - Connection refused)."
+    check(join(tried, *(timeout(r, 700) for r in (0, 1))), "collective-timeout", verdict="undetermined", evidence="Watchdog caught")
+    check(join(tried), "master-unreachable", verdict="undetermined")

@@ -99,3 +99,10 @@ def test_a_rank_that_speaks_behind_a_progress_bar_is_a_line_of_its_own():
     assert [column for column, _ in parts] == [0, len(bar)]
     assert make_line(parts[1][1], 0, 1, len(bar)).origin.rank == 0
     assert list(segments(bar)) == [(0, bar)]
+
+
+def test_two_ranks_that_wrote_into_one_line_are_two_lines():
+    first, second = "[rank0]: RuntimeError: lost a peer, version 2.21.5", "[rank3]: ValueError: bad shard 7"
+    assert [part for _, part in segments(first + second)] == [first, second]
+    for whole in ("[rank7]:[rank7]: ValueError: boom", "see [rank3]: the third", "left [rank3]: ValueError: boom"):
+        assert [part for _, part in segments(whole)] == [whole]

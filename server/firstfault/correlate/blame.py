@@ -117,7 +117,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             return base
         if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
-        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in pool if o.failure in explainers):
+        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING and o.strength != "symptom" for o in pool if o.failure in explainers):
             base += 12
         return base
     return 82 if _announces_a_lost_peer(facts, h, pool) else 80

@@ -44,6 +44,7 @@ NEEDLES = {
     "exited with code": 0,
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
+    "Child process with PID ": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -65,6 +66,8 @@ _SRUN = quick(r"srun: error: (\S+?): tasks? ([\d,-]+): (.+)")
 _NOTICED = quick(r"noticed that process rank (\d+) with PID (\d+) on node (\S+) exited on(?: signal (\d+))?")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
+# [rank: 1] Child process with PID 4102 terminated with code 1. Forcefully terminating all other processes
+_CHILD = quick(r"(?:\[rank: (\d+)\] )?Child process with PID (\d+) terminated with code (-?\d+)")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
@@ -182,6 +185,9 @@ def read_launchers(reading: Reading) -> Launchers:
                     noticed.code = -int(m[1])
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
+            elif m := _CHILD.search(text):
+                local = int(m[1]) if m[1] else line.origin.rank
+                facts.exits.append(Exit(line, int(m[3]), local_rank=local, pid=int(m[2]), said="lightning"))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

@@ -18,6 +18,8 @@ LONGEST_LINE = 64_000
 _CODES = re.compile(r"(?:\x1b|#033|\\x1b|\\u001b)\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_=>]")
 #  45%|####5     | 45/100 [01:12<01:28,  1.61s/it, loss=0.234][rank0]: … · Epoch 10: 240it [05:55,  1.47s/it][rank0]:[E…
 _BEHIND_A_BAR = re.compile(r"(?!\[rank)[^\r]{0,400}?(?:it/s|s/it|%\|)[^\r\[\]]{0,120}\]? ?(?=\[rank\d{1,6}\]: ?)")
+# … NCCL version 2.21.5[rank3]: ValueError: … — two ranks wrote at once, and a newline came late.
+_GLUED = re.compile(r"(?<=[\w.)'\"])(?=\[rank\d{1,6}\]: ?(?:\[[EWIF]\d|Traceback \(|(?:\w{1,40}\.){0,6}\w{1,40}(?:Error|Exception)\b))")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -80,11 +82,15 @@ def segments(raw: str) -> Iterator[tuple[int, str]]:
 
 
 def _behind_bars(part: str, at: int) -> Iterator[tuple[int, str]]:
-    if "[rank" not in part or (m := _BEHIND_A_BAR.match(part[:LONGEST_LINE])) is None:
-        yield at, part
-        return
-    yield at, part[: m.end()]
-    yield at + m.end(), part[m.end() :]
+    end = 0
+    if "[rank" in part:
+        if m := _BEHIND_A_BAR.match(part[:LONGEST_LINE]):
+            yield at, part[: m.end()]
+            end = m.end()
+        while m := _GLUED.search(part[:LONGEST_LINE], end + 1):
+            yield at + end, part[end : m.start()]
+            end = m.start()
+    yield at + end, part[end:]
 
 
 def _without_codes(raw: str) -> tuple[str, list[int] | range]:

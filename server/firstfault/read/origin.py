@@ -120,14 +120,14 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
 
 _RANK = re.compile(r"\[rank(\d{1,6})\]: ?")
 _LONGEST_LABEL = 100
-_SPEAKS = re.compile(r"Error|Exception|Traceback|\brank\b|it/s|s/it|%\||['\"]")
+_SPEAKS = re.compile(r"Error|Exception|Traceback|\brank\b|it/s|s/it|%\||['\"]\Z")
 
 
 def _behind_a_label(text: str, at: int) -> re.Match[str] | None:
     """torch's own sign of a rank behind a few words that say nothing themselves."""
     where = text.find("[rank", at, at + _LONGEST_LABEL)
     m = _RANK.match(text, where) if where > at else None
-    return None if m is None or _SPEAKS.search(text, at, where) else m
+    return None if m is None or _SPEAKS.search(text[at:where]) else m
 
 
 def _indented(text: str, at: int) -> int:

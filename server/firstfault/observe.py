@@ -146,13 +146,14 @@ def notes_on(raw: RawFile) -> list[str]:
 
 
 def _lines_of(scanner: Scanner, candidate: RawLine, index: int) -> Iterator[tuple[Line, tuple[str, ...]]]:
-    """The lines of a candidate: its parts between carriage returns are lines of their own."""
+    """The lines of a candidate: what a terminal showed one after the other are lines of their own."""
     whole = candidate.raw.decode("utf-8", "replace").rstrip("\r")
     needles = tuple(scanner.needles[i] for i in candidate.needles)
-    if "\r" not in whole:
+    parts = list(segments(whole)) if "\r" in whole or "[rank" in whole else []
+    if len(parts) < 2 and "\r" not in whole:
         yield make_line(whole, index, candidate.number, candidate.column), needles
         return
-    for column, part in segments(whole):
+    for column, part in parts:
         inside = tuple(n for n in needles if n in part)
         if inside:
             yield make_line(part, index, candidate.number, candidate.column + column, whole), inside

@@ -300,3 +300,13 @@ def test_an_attempt_to_connect_that_failed_at_the_start_does_not_explain_a_timeo
     tried = "[W1102 10:00:01.1 socket.cpp:697] [c10d] The client socket has failed to connect to [node-a]:29500 (errno: 111 - Connection refused)."
     check(join(tried, *(timeout(r, 700) for r in (0, 1))), "collective-timeout", verdict="undetermined", evidence="Watchdog caught")
     check(join(tried), "master-unreachable", verdict="undetermined")
+
+
+def test_the_rank_whose_exception_is_glued_behind_anothers_lost_peer_is_blamed():
+    lost = "[rank0]: torch.distributed.DistBackendError: NCCL error in: c10d/NCCLUtils.hpp:275, remote process exited or there was a network error, NCCL version 2.21.5"
+    check(join(lost + "[rank3]: ValueError: bad shard 7"), "python-exception", [3], evidence="bad shard 7")
+
+
+def test_a_timeout_behind_a_progress_bar_names_its_rank():
+    bar = "Epoch 3:  45%|####      | 45/100 [01:12<01:28,  1.61s/it, loss=0.234]"
+    check(join(bar + timeout(0, 700), *(timeout(r, 700) for r in (1, 3))), "rank-missing-collective", [2])

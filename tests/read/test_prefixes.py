@@ -36,6 +36,8 @@ def test_every_family_has_a_sample():
         "https://host-1: 80",
         "Epoch 3: 10%",
         "[INFO] no rank here",
+        "[utils2.py:45]: boom",
+        "[Epoch1:3]: boom",
     ],
 )
 def test_look_alikes_name_nobody(text):
@@ -84,6 +86,7 @@ LABELLED = [
     ("[node-0] [rank5]: boom", 5),
     ("2026-11-30 12:00:01,512 - INFO - [rank7]: boom", 7),
     ("ValueError: no shard for '[rank3]: '", None),
+    ("INFO gathered the state from [rank3]: 4 tensors", None),
     ("the first line of rank 4 begins with [rank4]: boom", None),
 ]
 

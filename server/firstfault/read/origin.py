@@ -120,7 +120,7 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
 
 _RANK = re.compile(r"\[rank(\d{1,6})\]: ?")
 _LONGEST_LABEL = 100
-_SPEAKS = re.compile(r"Error|Exception|Traceback|\brank\b|it/s|s/it|%\||['\"]\Z")
+_SPEAKS = re.compile(r"Error|Exception|Traceback|\brank\b|it/s|s/it|%\||['\"]\Z|(?:\b[a-z]{2,} ){2}\Z")
 
 
 def _behind_a_label(text: str, at: int) -> re.Match[str] | None:

@@ -258,6 +258,9 @@ def _judged_attempts(facts: Facts) -> list[int]:
 def _recovered(facts: Facts, finding: Finding) -> bool:
     """Whether the rank went on training, or the job had finished, after this line."""
     ranks = facts.ranks_of(finding)
+    if finding.captures.get("absent") or finding.captures.get("ready"):
+        # Others say that these ranks are late: whoever says it, and goes on, has met them.
+        ranks = None if (reporter := facts.ranks.of_line(finding.line)) is None else (reporter,)
     rank = ranks[0] if ranks and len(ranks) == 1 else None
     if finding.captures.get("absent") or finding.captures.get("ready"):
         # Who waits for another goes on only when that one came.

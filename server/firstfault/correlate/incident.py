@@ -140,7 +140,12 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
             return
         used.add((line.file, line.number))
         first, last = line.raw_span(start, end)
-        out.append(Evidence(facts.reading.files[line.file].name, line.number, first, last, line.raw[:LONGEST_TEXT], role, says))
+        file = facts.reading.files[line.file]
+        number, raw = line.number, line.raw
+        if number in file.parts:
+            number, first, last, begin, stop = file.place(number, first, last)
+            raw = raw[begin : stop if stop >= 0 else None].rstrip(" ")
+        out.append(Evidence(file.name, number, first, last, raw[:LONGEST_TEXT], role, says))
 
     if root.kind != "finding":
         spans = {(f.line.file, f.line.number): f for f in reversed(facts.reading.files[root.lines[0].file].findings)}

@@ -185,7 +185,7 @@ def read_launchers(reading: Reading) -> Launchers:
                     entry.host = host[1]
             elif (m := _EXITCODE.search(text)) and entry is not None and line.number - entry.line.number <= 4:
                 entry.code, entry.pid = int(m[1]), int(m[2])
-            elif (m := _TIME.search(text)) and "exitcode" not in text and " : " in text[:16]:
+            elif (m := _TIME.search(text)) and "exitcode" not in text and " : " in text.lstrip()[:14]:
                 entry = Exit(line, time_s=line.time_s, root=0 <= line.number - root_at <= 6)
                 facts.exits.append(entry)
             elif (m := _HOST.search(text)) and entry is not None and line.number - entry.line.number <= 4:

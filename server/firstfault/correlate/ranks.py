@@ -91,9 +91,11 @@ class Ranks:
         for key in ("absent", "ranks"):
             if c.get(key):
                 return _ranks_in(c[key])
-        if c.get("ready") and self.world_size:
+        if c.get("ready"):
+            # Where the size of the job is not known, at least the ranks below the highest that came are.
             ready = set(_ranks_in(c["ready"]))
-            return tuple(r for r in range(self.world_size) if r not in ready)
+            missing = tuple(r for r in range(self.world_size or max(ready, default=0)) if r not in ready)
+            return missing or None
         if c.get("rank"):
             return _ranks_in(c["rank"])
         if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:
@@ -283,10 +285,11 @@ def _from_exits(ranks: Ranks, launchers: Launchers) -> None:
                 ranks.by_local.setdefault((None, e.local_rank), e.rank)
     locals_ended = {e.local_rank for e in launchers.exits if e.local_rank is not None}
     if len(ranks.seen) == 1 and len(locals_ended) == 1 and not tables:
-        # One process a pod: its local rank is 0, whatever its rank.
+        # One process a pod: its local rank is 0, whatever its rank. Who else speaks may be a survivor.
         rank, local = next(iter(ranks.seen)), next(iter(locals_ended))
-        ranks.by_local.setdefault((None, local), rank)
-        ranks.one_node = ranks.one_node and rank == local
+        if _may_be(rank, local, len(launchers.closed_pids) + 1):
+            ranks.by_local.setdefault((None, local), rank)
+            ranks.one_node = ranks.one_node and rank == local
     for e in launchers.exits:
         if e.rank is None and e.local_rank is not None:
             known = ranks.by_pid.get(e.pid or -1)
@@ -297,6 +300,11 @@ def _from_exits(ranks: Ranks, launchers: Launchers) -> None:
             e.rank = known
             if known is not None and e.pid is not None:
                 ranks.by_pid.setdefault(e.pid, known)
+
+
+def _may_be(rank: int, local: int, processes: int) -> bool:
+    """Whether a global rank can have this local rank on a host that runs at least so many processes, as many as every other host."""
+    return rank == local or any((rank - local) % n == 0 for n in range(max(local + 1, processes), rank - local + 1))
 
 
 def write_ranks(ranks: Iterable[int]) -> str:

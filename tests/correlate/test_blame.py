@@ -88,6 +88,16 @@ def test_the_one_rank_that_went_on_where_all_others_stopped_at_one_collective_is
     check(log, "collective-mismatch", [5], verdict="probable", evidence="[rank5]")
 
 
+def gathered(rank, members):
+    work = f"WorkNCCL(SeqNum=42, OpType=ALLGATHER, NumelIn=8, NumelOut={8 * members}, Timeout(ms)=600000) ran for 600060 milliseconds before timing out."
+    return f"[rank{rank}]:[E{stamp(600)} ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: {work}"
+
+
+def test_the_sizes_of_a_gathering_tell_how_many_ranks_an_excerpt_leaves_out():
+    check(join(gathered(1, 3), gathered(2, 3)), "rank-missing-collective", [0])
+    check(join(gathered(1, 8), gathered(2, 8)), "collective-timeout", None, verdict="undetermined")
+
+
 def test_a_rank_whose_report_lost_its_prefix_is_not_absent():
     torn = timeout(1, 700).split("]: ", 1)[-1].split("cpp:632] ", 1)[1]
     log = join("cpp:632] " + torn, *(timeout(r, 700) for r in (0, 2, 3)))

@@ -47,7 +47,8 @@ _VARYING = {"ALLTOALL", "ALLTOALL_BASE", "SCATTER", "GATHER", "SEND", "RECV", "C
 class Wait:
     """One rank's report that a collective timed out. Sizes are elements, `ran_ms` milliseconds; `group` and `op` are '' where unsaid.
 
-    `claimed` is the number that the report gives itself, which is the rank only where the group is the whole job.
+    `claimed` is the number that the report gives itself, which is the rank only where the group is the whole job. `members` is how
+    many ranks the group has, where the sizes tell.
     """
 
     rank: int | None
@@ -59,6 +60,7 @@ class Wait:
     timeout_ms: int | None
     line: Line
     claimed: int | None = None
+    members: int | None = None
 
     @property
     def start_s(self) -> float | None:
@@ -157,6 +159,14 @@ def _goes_on(lines: list[Line], index: int, claimed: int | None, ranks: Ranks) -
     return before is not None and before.number == lines[index].number - 1 and ranks.of_line(before) == claimed
 
 
+def _members(op: str, numel_in: int, numel_out: int) -> int | None:
+    """How many ranks take part in an operation whose output holds the input of all of them, or the other way round."""
+    few, many = (numel_in, numel_out) if "GATHER" in op else (numel_out, numel_in)
+    if "ALLGATHER" not in op and "REDUCE_SCATTER" not in op or few <= 0 or many % few or many // few < 2:
+        return None
+    return many // few
+
+
 def _search_wrapped(expression: Quick, text: str, follower: Line | None) -> re.Match[str] | None:
     """A match in a line, or in what a terminal's edge broke into this line and the next."""
     m = expression.search(text)
@@ -176,7 +186,8 @@ def _wait(text: str, line: Line, rank: int | None, group: str, follower: Line | 
     ran = _RAN.search(text)
     if m := _WORK.search(text):
         numel = int(m[3]) if m[3] and int(m[3]) < _UNBOUNDED else None
-        return Wait(rank, group, int(m[1]), m[2], numel, int(ran[1]) if ran else None, int(m[5]) if m[5] else None, line, claimed)
+        members = _members(m[2], numel, int(m[4])) if numel else None
+        return Wait(rank, group, int(m[1]), m[2], numel, int(ran[1]) if ran else None, int(m[5]) if m[5] else None, line, claimed, members)
     if m := _OLD_WORK.search(text):
         return Wait(rank, group, int(m[1]) if m[1] else None, m[2], None, int(ran[1]) if ran else None, int(m[4]), line, claimed)
     return None

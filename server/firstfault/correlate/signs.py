@@ -199,7 +199,8 @@ def absent_ranks(
                 victims.setdefault(e.rank, reports[0])
     if not any_report and not any(h.tells == WAITED and h.strength != "symptom" for h in hypotheses) and not collectives.waits:
         return None
-    size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
+    members = max((w.members or 0 for w in collectives.waits), default=0)
+    size = facts.ranks.world_size or max(*facts.ranks.seen, *victims, -1, members - 1) + 1
     # A report that lost its prefix still says which rank of its group it is.
     unsigned = {w.claimed for w in collectives.waits if w.rank is None}
     absent = tuple(r for r in range(size) if r not in victims and r not in unsigned)

@@ -207,3 +207,91 @@ def test_a_restart_that_meets_a_closed_rendezvous_comes_after_the_exit():
 def test_a_closed_rendezvous_is_the_failure_of_a_node_that_only_came_late():
     log = join("Traceback (most recent call last):", '  File "/opt/x/dynamic_rendezvous.py", line 676, in run', "    raise RendezvousClosedError()", CLOSED)
     check(log, "rendezvous-closed", None)
+
+
+def test_composers_launcher_names_the_rank_of_a_crash():
+    log = "Building the trainer of torch...\nERROR:composer.cli.launcher:Rank 5 crashed with exit code -11.\nWaiting up to 30 seconds for all training processes to terminate.\n"
+    check(log, "process-segfault", [5], evidence="Rank 5 crashed")
+
+
+def test_what_composer_prints_between_its_marks_is_that_rank_speaking():
+    log = "\n".join([
+        "ERROR:composer.cli.launcher:Rank 3 crashed with exit code 1.",
+        "Global rank 3 (PID 4410) exited with code 1",
+        "----------Begin global rank 3 STDOUT----------",
+        "starting",
+        "----------End global rank 3 STDOUT----------",
+        "----------Begin global rank 3 STDERR----------",
+        traceback("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.10 GiB of which 1.22 GiB is free."),
+        "----------End global rank 3 STDERR----------",
+    ])  # fmt: skip
+    check(log, "cuda-out-of-memory", [3], evidence="Tried to allocate")
+
+
+def test_a_taken_port_that_was_only_logged_does_not_explain_a_kill():
+    log = "\n".join([
+        "[W socket.cpp:426] [c10d] The server socket has failed to bind to [::]:29400 (errno: 98 - Address already in use).",
+        "[E socket.cpp:462] [c10d] The server socket has failed to listen on any local network address.",
+        "process rank 2 is bound to device 2",
+        "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 811 closing signal SIGTERM",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 2 (pid: 812) of binary: /usr/bin/python3",
+    ])  # fmt: skip
+    check(log, "process-killed", [2], verdict="undetermined", evidence="exitcode: -9")
+
+
+def test_a_taken_port_explains_an_error_exit():
+    log = "\n".join([
+        "[E socket.cpp:462] [c10d] The server socket has failed to listen on any local network address.",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 812) of binary: /usr/bin/python3",
+    ])  # fmt: skip
+    check(log, "port-in-use")
+
+
+def test_the_reason_of_a_container_outranks_that_it_did_not_start():
+    log = "\n".join([
+        "slurmstepd: error: pyxis: container start failed with error code: 1",
+        "slurmstepd: error: pyxis:     nvidia-container-cli: ldcache error: process /sbin/ldconfig.real failed with error code: 1",
+        "slurmstepd: error: pyxis: couldn't start container",
+        "srun: error: gpu-07: task 0: Exited with exit code 1",
+    ])  # fmt: skip
+    check(log, "cuda-device-unavailable", evidence="ldcache error", collateral=["couldn't start", "Exited with"])
+
+
+def test_a_container_that_did_not_start_is_no_unexplained_exit():
+    log = "\n".join([
+        "slurmstepd: error: pyxis: couldn't start container",
+        "slurmstepd: error: spank: required plugin spank_pyxis.so: task_init() failed with rc=-1",
+        "srun: error: gpu-07: task 0: Exited with exit code 1",
+    ])  # fmt: skip
+    check(log, "config-invalid", evidence="couldn't start container", collateral=["Exited with"])
+
+
+def test_the_words_of_an_uncaught_exception_are_evidence_too():
+    log = "torch job\nterminate called after throwing an instance of 'acme::runtime_error'\n  what():  the ring is not closed\n"
+    check(log, "process-aborted", evidence="the ring is not closed")
+
+
+def test_an_old_watchdog_names_the_rank_that_printed_the_same_error_unsigned():
+    log = "\n".join([
+        "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+        "[E ProcessGroupNCCL.cpp:916] [Rank 2] NCCL watchdog thread terminated with exception: CUDA error: uncorrectable ECC error encountered",
+    ])  # fmt: skip
+    check(log, "gpu-ecc-error", [2])
+
+
+def test_steps_of_the_mnist_style_show_that_the_job_went_on():
+    log = "\n".join([
+        "gpu-1:39:298 [0] include/alloc.h:48 NCCL WARN Cuda failure 'out of memory'",
+        *[f"Train Epoch: 1 [{n * 640}/60000 ({n}%)]\tLoss: 0.{90 - n}1250" for n in range(1, 5)],
+    ])  # fmt: skip
+    check(log, None)
+
+
+def test_determined_puts_its_container_in_front_of_horovods_words():
+    head = "<>        [2026-03-02 10:00:07] 30a87832 || "
+    log = "\n".join(head + x for x in [
+        "RuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:",
+        "Process name: 4",
+        "Exit code: 1",
+    ])  # fmt: skip
+    check(log, "worker-exit-unexplained", [4])

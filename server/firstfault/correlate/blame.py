@@ -103,6 +103,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
                 base = 46
             if h.page.scope == "job" and _ended_by_the_launcher(facts, h):
                 base = 65
+            if _never_kills(facts, h, pool):
+                base = 59
         else:
             base = 55
         return base
@@ -160,9 +162,19 @@ def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
     return any(e.in_order and e.code in _KILLED for e in before)
 
 
+def _never_kills(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether unsigned lines only suggest a failure, and every exit that was seen is a SIGKILL, which that failure does not send."""
+    if h.role is not Role.INITIATING or h.strength != "probable" or h.ranks:
+        return False
+    seen = facts.own_failures()
+    exits = {o.failure for o in pool if o.tells == EXIT}
+    return bool(seen) and all(e.code in _KILLED for e in seen) and not exits & set(h.page.explains)
+
+
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
-    others = [h for h in pool if h.tells != EXIT and h.kind == "finding" and not _follows_an_exit(facts, h)]
+    others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
+    others = [h for h in others if not _follows_an_exit(facts, h) and not _never_kills(facts, h, pool)]
     if any(e.said == FIRST_TO_END for e in facts.own_failures()):
         # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
         others = [h for h in others if h.tells != LOST_PEER]

@@ -104,6 +104,8 @@ class Facts:
         named = self.ranks.of_finding(finding)
         if named is None:
             named = self._entry_rank(finding.line)
+        if named is None:
+            named = self._ended_rank(finding)
         if named is None and (head := structure.headed.get(number)) is not None and (rank := self.ranks.of_line(head)) is not None:
             return (rank,)
         return named
@@ -112,6 +114,14 @@ class Facts:
         """Whether the line itself says whose failure it is, apart from who printed it."""
         pid = self.structures[finding.line.file].quoted_pid.get(finding.line.number)
         return pid in self.ranks.by_pid or any(finding.captures.get(k) for k in ("rank", "ranks"))
+
+    def _ended_rank(self, finding: Finding) -> tuple[int, ...] | None:
+        """The rank that a launcher names on the line on which it tells of an exit."""
+        line = finding.line
+        if self.library.page(finding.failure).tells != EXIT:
+            return None
+        ended = {e.rank for e in self.launchers.between(line.file, line.number, line.number) if e.rank is not None}
+        return tuple(ended) if len(ended) == 1 else None
 
     def _entry_rank(self, line: Line) -> tuple[int, ...] | None:
         """The rank whose traceback a launcher's summary quotes around this line."""

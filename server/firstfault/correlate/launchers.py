@@ -1,6 +1,6 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, horovodrun, PALS, TGI and shells.
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, Composer, srun, mpirun, horovodrun, PALS, TGI, shells.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ NEEDLES = {
     "exited with code": 0,
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
+    "crashed with exit code": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -76,6 +77,8 @@ _GLOO = quick(r"^Process (\d+) exit with status code (-?\d+)\.")
 _MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
+# Rank 3 crashed with exit code -11. · Global rank 3 (PID 812) exited with code -11
+_COMPOSER = quick(r"\bRank (\d+) crashed with exit code (-?\d+)|\bGlobal rank (\d+) \(PID (\d+)\) exited with code (-?\d+)")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 FIRST_TO_END = "first to end"
@@ -209,6 +212,9 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, -int(m[2]) if "signal" in m[0] else int(m[2]), int(m[1]), said="mpd"))
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
+            elif m := _COMPOSER.search(text):
+                code, rank, pid = int(m[2] or m[5]), int(m[1] or m[3]), int(m[4]) if m[4] else None
+                facts.exits.append(Exit(line, code, rank, pid=pid, said="composer", time_s=line.time_s))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

@@ -31,6 +31,8 @@ _COMM = quick(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?
 _WORLD = quick(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
 _NODES = quick(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
 _NPROC = quick(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
+# [E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated: before torch 2.2 nothing else names the rank.
+_WATCHDOG = quick(r"^\[E ProcessGroupNCCL\.cpp:\d+\] \[Rank (\d+)\] NCCL watchdog thread terminated")
 # Rank of current process: 0. World size: 2
 _SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
@@ -78,6 +80,8 @@ class Ranks:
             and re.fullmatch(r"(?:Worker_)?(?:TP|DP)_?\d+", o.label)
         ):
             return int(m[1]) if self.one_node else None
+        if m := _WATCHDOG.search(line.text):
+            return int(m[1])
         return self.named.get(line.file)
 
     def of_finding(self, finding: Finding) -> tuple[int, ...] | None:

@@ -24,6 +24,9 @@ NEEDLES = {
     "Error in sys.excepthook": 1,
     "Retry attempt failed:": 1,
     "ray::": 1,
+    "terminate called after throwing": 1,
+    "Begin global rank ": 0,
+    "End global rank ": 0,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
@@ -31,6 +34,8 @@ _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<functio
 _IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
+# ----------Begin global rank 3 STDERR----------
+_SECTION = quick(r"-{3,}(Begin|End) global rank (\d+) STD(?:OUT|ERR)-{3,}")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
 # Scheduler hit an exception: Traceback (most recent call last):
@@ -113,9 +118,12 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     chains = 0
     head: Line | None = None
     last_headed = 0
+    section: int | None = None
     for line in lines:
         text = line.text
         o = line.origin
+        if m := _SECTION.search(text):
+            section = int(m[2]) if m[1] == "Begin" else None
         if head is not None and (o or line.number - last_headed > _BLOCK_LINES):
             head = None
         if head is not None:
@@ -178,7 +186,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             out.ignored.add(line.number)
         if _CODE_START.match(text) and not line.origin and "Traceback" not in text and _is_statement(text):
             out.code.add(key_of(line))
-        for value, table in ((stream.rank, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
+        whose = stream.rank if section is None else section
+        for value, table in ((whose, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value
     return out

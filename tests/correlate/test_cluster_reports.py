@@ -295,3 +295,25 @@ def test_determined_puts_its_container_in_front_of_horovods_words():
         "Exit code: 1",
     ])  # fmt: skip
     check(log, "worker-exit-unexplained", [4])
+
+
+def test_paddles_launcher_names_the_ranks_of_a_crash():
+    log = "\n".join([
+        "W0302 10:00:00.403934 4410 init.cc:205] *** SIGSEGV (@0x0) received by PID 4410 (TID 0x7f6406bd7740) from PID 0; stack trace: ***",
+        "ERROR 2026-03-02 10:00:08,061 launch.py:269] ABORT!!! Out of all 8 trainers, the trainer process with rank=[1, 6] was aborted. Please check its log.",
+    ])  # fmt: skip
+    check(log, "process-segfault", [1, 6])
+
+
+def test_paddles_launcher_names_the_rank_of_an_exception():
+    log = "\n".join([
+        traceback("ValueError: (InvalidArgument) the axis is out of range", code="paddle.sum(x)"),
+        "LAUNCH ERROR 2026-03-02 10:00:01,385 Container failed !!!",
+        "Container rank 3 status failed cmd ['/usr/bin/python3', '-u', 'train.py'] code 1 log log/workerlog.3",
+    ])  # fmt: skip
+    check(log, "python-exception", [3])
+
+
+def test_mpirun_puts_a_time_in_front_of_its_tags():
+    log = "Mon Mar  2 10:00:00 2026[1,7]<stderr>:./train.sh: line 207: 10558 Segmentation fault      python train.py\n"
+    check(log, "process-segfault", [7])

@@ -189,7 +189,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 continue
             if line.number in structure.ignored or _is_cut_off(facts, finding):
                 continue
-            if facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line):
+            if facts.library.page(finding.failure).tells == ANY_EXCEPTION and (is_warned_of(line) or line.number in structure.logged):
                 continue
             if facts.attempt_of(line) != judged[f.index]:
                 if facts.attempt_of(line) < judged[f.index]:

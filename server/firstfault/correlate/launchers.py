@@ -1,6 +1,7 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, Composer, srun, mpirun, horovodrun, PALS, TGI, shells.
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, Composer, Paddle, srun, mpirun,
+horovodrun, PALS, TGI and shells.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ NEEDLES = {
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
     "crashed with exit code": 0,
+    "the trainer process with rank=": 0,
+    " status failed cmd [": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -79,6 +82,9 @@ _MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
 # Rank 3 crashed with exit code -11. · Global rank 3 (PID 812) exited with code -11
 _COMPOSER = quick(r"\bRank (\d+) crashed with exit code (-?\d+)|\bGlobal rank (\d+) \(PID (\d+)\) exited with code (-?\d+)")
+# ABORT!!! Out of all 4 trainers, the trainer process with rank=[0, 2] was aborted.
+# Container rank 3 status failed cmd […] code -6 log …
+_PADDLE = quick(r"trainer process with rank=\[([\d, ]+)\] was aborted|Container rank (\d+) status failed cmd \[.{0,4000}\] code (-?\d+) ")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 FIRST_TO_END = "first to end"
@@ -215,6 +221,9 @@ def read_launchers(reading: Reading) -> Launchers:
             elif m := _COMPOSER.search(text):
                 code, rank, pid = int(m[2] or m[5]), int(m[1] or m[3]), int(m[4]) if m[4] else None
                 facts.exits.append(Exit(line, code, rank, pid=pid, said="composer", time_s=line.time_s))
+            elif m := _PADDLE.search(text):
+                for rank in _numbers((m[1] or m[2]).replace(" ", "")):
+                    facts.exits.append(Exit(line, int(m[3]) if m[3] else None, rank, said="paddle", time_s=line.time_s))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

@@ -23,6 +23,8 @@ NEEDLES = {
     "Error in atexit": 1,
     "Error in sys.excepthook": 1,
     "Retry attempt failed:": 1,
+    "Error waiting on exit barrier": 1,
+    "--- Logging error ---": 1,
     "ray::": 1,
     "terminate called after throwing": 1,
     "Begin global rank ": 0,
@@ -30,8 +32,9 @@ NEEDLES = {
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
-# What the interpreter, or wandb's client before its next attempt, prints in front of an exception that goes nowhere.
-_IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
+# What stands in front of an exception that goes nowhere: of the interpreter, of wandb's client before its next attempt,
+# of an elastic agent that waits for the other agents after its own workers have ended.
+_IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$|Error waiting on exit barrier")
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # ----------Begin global rank 3 STDERR----------
@@ -83,6 +86,8 @@ class Structure:
     quoted_pid: dict[int, int] = field(default_factory=dict)
     spawn_index: dict[int, int] = field(default_factory=dict)
     ignored: set[int] = field(default_factory=set)
+    logged: set[int] = field(default_factory=set)
+    """Exceptions that Python's logging met while it wrote a record: it prints them and goes on."""
     headed: dict[int, Line] = field(default_factory=dict)
     """Lines of a traceback that only its first line signs, behind a message of its own: that first line."""
     chain_at: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -103,6 +108,7 @@ class _Stream:
     position: int = 0
     linked: bool = False
     ignored: bool = False
+    logged: bool = False
     was_ignored: bool = False
     opened: int = -10
     rank: int | None = None
@@ -139,6 +145,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
         stream.last_number = line.number
         if _IGNORED.search(text):
             stream.ignored, stream.frames, stream.linked, stream.opened = True, [], False, line.number
+        if "--- Logging error ---" in text:
+            stream.logged = True
         if m := _SPAWN.search(text):
             stream.spawn = int(m[1] or m[2])
         if m := _RAY.search(text):
@@ -161,6 +169,9 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 chains += 1
                 stream.chain = chains
             stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
+            if m["function"] == "_run_finalizers" and m["file"].endswith("multiprocessing/util.py"):
+                # multiprocessing prints what its finalizers raise, and goes on.
+                stream.ignored = True
             stream.indent = len(text) - len(text.lstrip())
             stream.in_frame = True
             if stream.ignored or is_warned_of(line):
@@ -177,6 +188,9 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 out.chain_at[key_of(line)] = stream.chain
                 if stream.ignored or is_warned_of(line):
                     out.ignored.add(line.number)
+                if stream.logged:
+                    out.logged.add(line.number)
+                    stream.logged = False
                 stream.frames, stream.in_frame, stream.linked = [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
                 last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once

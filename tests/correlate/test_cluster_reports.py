@@ -317,3 +317,29 @@ def test_paddles_launcher_names_the_rank_of_an_exception():
 def test_mpirun_puts_a_time_in_front_of_its_tags():
     log = "Mon Mar  2 10:00:00 2026[1,7]<stderr>:./train.sh: line 207: 10558 Segmentation fault      python train.py\n"
     check(log, "process-segfault", [7])
+
+
+def test_a_scheduler_reports_memory_after_the_program_that_missed_a_worker():
+    log = join(
+        traceback("RuntimeError: DataLoader worker (pid 40177) is killed by signal: Killed. ", code="data = next(batches)"),
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=812.0. Some of your processes may have been killed by the cgroup out-of-memory handler.",
+    )
+    check(log, "host-out-of-memory", None)
+
+
+def test_a_dated_report_of_memory_from_later_does_not_explain_a_lost_worker():
+    log = join(
+        "2026-03-02 10:00:00,100 ERROR train: DataLoader worker (pid 40177) is killed by signal: Segmentation fault.",
+        "2026-03-02 10:09:00,100 ERROR kernel: Out of memory: Killed process 511 (tensorboard) total-vm:10kB, anon-rss:10kB",
+    )
+    check(log, "dataloader-worker-crash", None)
+
+
+def test_a_node_that_ray_lost_explains_the_actor_that_was_on_it():
+    log = join(
+        "(TrainController pid=4410) The actor died unexpectedly before finishing this task.",
+        "(TrainController pid=4410) \tclass_name: RayTrainWorker",
+        "(TrainController pid=4410) The actor died because its node has died. Node Id: 5f3c2e1a",
+        "(TrainController pid=4410) \tthe actor's node was terminated unexpectedly: health check failed due to missing too many heartbeats",
+    )
+    check(log, "node-failure", None)

@@ -93,7 +93,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if h.tells == ANY_EXCEPTION:
             base = 25 if late else 12
         elif h.strength == "direct":
-            base = 22 if late else 11 if _tells_who_is_missing(h) else 10
+            base = 22 if late else 11 if _tells_who_is_missing(h) or _reported_later(facts, h, pool, explained[id(h)]) else 10
             if _follows_an_exit(facts, h):
                 base = 64
         elif h.strength == "probable":
@@ -128,6 +128,16 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += 12
         return base
     return 80
+
+
+def _reported_later(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explainers: set[str]) -> bool:
+    """Whether a fault of the host explains it: the kernel and the scheduler report those after the process that felt them."""
+    for o in pool:
+        if o.failure not in explainers or o.role is not Role.INITIATING or o.strength != "direct" or o.kind != "finding":
+            continue
+        if h.page.scope == "rank" and o.page.scope == "host" and not _is_before(facts, h, o.first()):
+            return True
+    return False
 
 
 def _tells_who_is_missing(h: Hypothesis) -> bool:

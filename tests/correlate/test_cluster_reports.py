@@ -343,3 +343,41 @@ def test_a_node_that_ray_lost_explains_the_actor_that_was_on_it():
         "(TrainController pid=4410) \tthe actor's node was terminated unexpectedly: health check failed due to missing too many heartbeats",
     )
     check(log, "node-failure", None)
+
+
+def test_ascends_error_line_signs_the_reason_below_it():
+    log = join(
+        traceback("RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64", code="dist.barrier()").rstrip("\n"),
+        "[ERROR] 2026-03-02-10:00:00 (PID:4410, Device:5, RankID:5) ERR02200 DIST call hccl api failed.",
+        "EJ0001: 2026-03-02-10:00:00.167.645 Failed to initialize the HCCP process. Reason: Maybe the last training process is running.",
+    )
+    check(log, "cuda-device-unavailable", [5])
+
+
+def test_ascends_error_line_without_a_rank_signs_nothing():
+    log = join(
+        "[ERROR] 2026-03-02-10:00:00 (PID:4410, Device:0, RankID:-1) ERR02200 DIST call hccl api failed.",
+        "EJ0003: [PID: 4410] 2026-03-02-10:00:00.816.428 Failed to bind the IP port. Reason: The IP address and port have been bound already.",
+    )
+    check(log, "port-in-use", None)
+
+
+def test_a_crash_that_mpich_names_by_its_code_is_no_unexplained_exit():
+    log = join(
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "=   PID 4410 RUNNING AT gpu-01",
+        "=   EXIT CODE: 134",
+        "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)",
+    )
+    check(log, "process-aborted", None, verdict="undetermined")
+
+
+def test_srun_without_the_protocol_of_the_mpi_library_is_a_configuration():
+    log = join(
+        'The application appears to have been direct launched using "srun",',
+        "but OMPI was not built with SLURM's PMI support and therefore cannot",
+        "execute. There are several options for building PMI support under",
+        "*** An error occurred in MPI_Init",
+        "*** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
+    )
+    check(log, "config-invalid", [])

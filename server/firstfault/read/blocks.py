@@ -29,6 +29,7 @@ NEEDLES = {
     "terminate called after throwing": 1,
     "Begin global rank ": 0,
     "End global rank ": 0,
+    "RankID:": 1,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
@@ -39,6 +40,10 @@ _IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # ----------Begin global rank 3 STDERR----------
 _SECTION = quick(r"-{3,}(Begin|End) global rank (\d+) STD(?:OUT|ERR)-{3,}")
+# [ERROR] 2026-03-02-10:00:00 (PID:4410, Device:3, RankID:3) ERR02200 DIST call hccl api failed.
+# EJ0001: 2026-03-02-10:00:00.167.645 Failed to initialize …
+_ASCEND = quick(r"^\[ERROR\] [\d:-]+ \(PID:\d+, Device:-?\d+, RankID:(\d+)\)")
+_ASCEND_WHY = quick(r"^E[A-Z]\d{4}: ")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
 # Scheduler hit an exception: Traceback (most recent call last):
@@ -125,6 +130,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     head: Line | None = None
     last_headed = 0
     section: int | None = None
+    ascend: tuple[int, int] | None = None
     for line in lines:
         text = line.text
         o = line.origin
@@ -201,6 +207,10 @@ def read_structure(lines: Sequence[Line]) -> Structure:
         if _CODE_START.match(text) and not line.origin and "Traceback" not in text and _is_statement(text):
             out.code.add(key_of(line))
         whose = stream.rank if section is None else section
+        if m := _ASCEND.search(text):
+            ascend = (line.number, int(m[1]))
+        elif ascend is not None and line.number == ascend[0] + 1 and _ASCEND_WHY.search(text):
+            whose = ascend[1]
         for value, table in ((whose, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value

@@ -207,3 +207,177 @@ def test_a_restart_that_meets_a_closed_rendezvous_comes_after_the_exit():
 def test_a_closed_rendezvous_is_the_failure_of_a_node_that_only_came_late():
     log = join("Traceback (most recent call last):", '  File "/opt/x/dynamic_rendezvous.py", line 676, in run', "    raise RendezvousClosedError()", CLOSED)
     check(log, "rendezvous-closed", None)
+
+
+def test_composers_launcher_names_the_rank_of_a_crash():
+    log = "Building the trainer of torch...\nERROR:composer.cli.launcher:Rank 5 crashed with exit code -11.\nWaiting up to 30 seconds for all training processes to terminate.\n"
+    check(log, "process-segfault", [5], evidence="Rank 5 crashed")
+
+
+def test_what_composer_prints_between_its_marks_is_that_rank_speaking():
+    log = "\n".join([
+        "ERROR:composer.cli.launcher:Rank 3 crashed with exit code 1.",
+        "Global rank 3 (PID 4410) exited with code 1",
+        "----------Begin global rank 3 STDOUT----------",
+        "starting",
+        "----------End global rank 3 STDOUT----------",
+        "----------Begin global rank 3 STDERR----------",
+        traceback("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.10 GiB of which 1.22 GiB is free."),
+        "----------End global rank 3 STDERR----------",
+    ])  # fmt: skip
+    check(log, "cuda-out-of-memory", [3], evidence="Tried to allocate")
+
+
+def test_a_taken_port_that_was_only_logged_does_not_explain_a_kill():
+    log = "\n".join([
+        "[W socket.cpp:426] [c10d] The server socket has failed to bind to [::]:29400 (errno: 98 - Address already in use).",
+        "[E socket.cpp:462] [c10d] The server socket has failed to listen on any local network address.",
+        "process rank 2 is bound to device 2",
+        "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 811 closing signal SIGTERM",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 2 (pid: 812) of binary: /usr/bin/python3",
+    ])  # fmt: skip
+    check(log, "process-killed", [2], verdict="undetermined", evidence="exitcode: -9")
+
+
+def test_a_taken_port_explains_an_error_exit():
+    log = "\n".join([
+        "[E socket.cpp:462] [c10d] The server socket has failed to listen on any local network address.",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 812) of binary: /usr/bin/python3",
+    ])  # fmt: skip
+    check(log, "port-in-use")
+
+
+def test_the_reason_of_a_container_outranks_that_it_did_not_start():
+    log = "\n".join([
+        "slurmstepd: error: pyxis: container start failed with error code: 1",
+        "slurmstepd: error: pyxis:     nvidia-container-cli: ldcache error: process /sbin/ldconfig.real failed with error code: 1",
+        "slurmstepd: error: pyxis: couldn't start container",
+        "srun: error: gpu-07: task 0: Exited with exit code 1",
+    ])  # fmt: skip
+    check(log, "cuda-device-unavailable", evidence="ldcache error", collateral=["couldn't start", "Exited with"])
+
+
+def test_a_container_that_did_not_start_is_no_unexplained_exit():
+    log = "\n".join([
+        "slurmstepd: error: pyxis: couldn't start container",
+        "slurmstepd: error: spank: required plugin spank_pyxis.so: task_init() failed with rc=-1",
+        "srun: error: gpu-07: task 0: Exited with exit code 1",
+    ])  # fmt: skip
+    check(log, "config-invalid", evidence="couldn't start container", collateral=["Exited with"])
+
+
+def test_the_words_of_an_uncaught_exception_are_evidence_too():
+    log = "torch job\nterminate called after throwing an instance of 'acme::runtime_error'\n  what():  the ring is not closed\n"
+    check(log, "process-aborted", evidence="the ring is not closed")
+
+
+def test_an_old_watchdog_names_the_rank_that_printed_the_same_error_unsigned():
+    log = "\n".join([
+        "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+        "[E ProcessGroupNCCL.cpp:916] [Rank 2] NCCL watchdog thread terminated with exception: CUDA error: uncorrectable ECC error encountered",
+    ])  # fmt: skip
+    check(log, "gpu-ecc-error", [2])
+
+
+def test_steps_of_the_mnist_style_show_that_the_job_went_on():
+    log = "\n".join([
+        "gpu-1:39:298 [0] include/alloc.h:48 NCCL WARN Cuda failure 'out of memory'",
+        *[f"Train Epoch: 1 [{n * 640}/60000 ({n}%)]\tLoss: 0.{90 - n}1250" for n in range(1, 5)],
+    ])  # fmt: skip
+    check(log, None)
+
+
+def test_determined_puts_its_container_in_front_of_horovods_words():
+    head = "<>        [2026-03-02 10:00:07] 30a87832 || "
+    log = "\n".join(head + x for x in [
+        "RuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:",
+        "Process name: 4",
+        "Exit code: 1",
+    ])  # fmt: skip
+    check(log, "worker-exit-unexplained", [4])
+
+
+def test_paddles_launcher_names_the_ranks_of_a_crash():
+    log = "\n".join([
+        "W0302 10:00:00.403934 4410 init.cc:205] *** SIGSEGV (@0x0) received by PID 4410 (TID 0x7f6406bd7740) from PID 0; stack trace: ***",
+        "ERROR 2026-03-02 10:00:08,061 launch.py:269] ABORT!!! Out of all 8 trainers, the trainer process with rank=[1, 6] was aborted. Please check its log.",
+    ])  # fmt: skip
+    check(log, "process-segfault", [1, 6])
+
+
+def test_paddles_launcher_names_the_rank_of_an_exception():
+    log = "\n".join([
+        traceback("ValueError: (InvalidArgument) the axis is out of range", code="paddle.sum(x)"),
+        "LAUNCH ERROR 2026-03-02 10:00:01,385 Container failed !!!",
+        "Container rank 3 status failed cmd ['/usr/bin/python3', '-u', 'train.py'] code 1 log log/workerlog.3",
+    ])  # fmt: skip
+    check(log, "python-exception", [3])
+
+
+def test_mpirun_puts_a_time_in_front_of_its_tags():
+    log = "Mon Mar  2 10:00:00 2026[1,7]<stderr>:./train.sh: line 207: 10558 Segmentation fault      python train.py\n"
+    check(log, "process-segfault", [7])
+
+
+def test_a_scheduler_reports_memory_after_the_program_that_missed_a_worker():
+    log = join(
+        traceback("RuntimeError: DataLoader worker (pid 40177) is killed by signal: Killed. ", code="data = next(batches)"),
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=812.0. Some of your processes may have been killed by the cgroup out-of-memory handler.",
+    )
+    check(log, "host-out-of-memory", None)
+
+
+def test_a_dated_report_of_memory_from_later_does_not_explain_a_lost_worker():
+    log = join(
+        "2026-03-02 10:00:00,100 ERROR train: DataLoader worker (pid 40177) is killed by signal: Segmentation fault.",
+        "2026-03-02 10:09:00,100 ERROR kernel: Out of memory: Killed process 511 (tensorboard) total-vm:10kB, anon-rss:10kB",
+    )
+    check(log, "dataloader-worker-crash", None)
+
+
+def test_a_node_that_ray_lost_explains_the_actor_that_was_on_it():
+    log = join(
+        "(TrainController pid=4410) The actor died unexpectedly before finishing this task.",
+        "(TrainController pid=4410) \tclass_name: RayTrainWorker",
+        "(TrainController pid=4410) The actor died because its node has died. Node Id: 5f3c2e1a",
+        "(TrainController pid=4410) \tthe actor's node was terminated unexpectedly: health check failed due to missing too many heartbeats",
+    )
+    check(log, "node-failure", None)
+
+
+def test_ascends_error_line_signs_the_reason_below_it():
+    log = join(
+        traceback("RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64", code="dist.barrier()").rstrip("\n"),
+        "[ERROR] 2026-03-02-10:00:00 (PID:4410, Device:5, RankID:5) ERR02200 DIST call hccl api failed.",
+        "EJ0001: 2026-03-02-10:00:00.167.645 Failed to initialize the HCCP process. Reason: Maybe the last training process is running.",
+    )
+    check(log, "cuda-device-unavailable", [5])
+
+
+def test_ascends_error_line_without_a_rank_signs_nothing():
+    log = join(
+        "[ERROR] 2026-03-02-10:00:00 (PID:4410, Device:0, RankID:-1) ERR02200 DIST call hccl api failed.",
+        "EJ0003: [PID: 4410] 2026-03-02-10:00:00.816.428 Failed to bind the IP port. Reason: The IP address and port have been bound already.",
+    )
+    check(log, "port-in-use", None)
+
+
+def test_a_crash_that_mpich_names_by_its_code_is_no_unexplained_exit():
+    log = join(
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "=   PID 4410 RUNNING AT gpu-01",
+        "=   EXIT CODE: 134",
+        "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)",
+    )
+    check(log, "process-aborted", None, verdict="undetermined")
+
+
+def test_srun_without_the_protocol_of_the_mpi_library_is_a_configuration():
+    log = join(
+        'The application appears to have been direct launched using "srun",',
+        "but OMPI was not built with SLURM's PMI support and therefore cannot",
+        "execute. There are several options for building PMI support under",
+        "*** An error occurred in MPI_Init",
+        "*** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
+    )
+    check(log, "config-invalid", [])

@@ -132,3 +132,59 @@ def test_a_warning_without_an_instead_may_be_what_the_job_died_of():
 def test_what_another_record_falls_back_to_belongs_to_that_record():
     other = "[2031-04-05 06:07:09,300] [INFO] [kernels.py:12:pick] falling back to eager attention"
     check(join(*BUILD, other), "extension-build-failed")
+
+
+def test_what_a_finalizer_of_multiprocessing_raises_ends_nothing():
+    log = "\n".join([
+        "torch job",
+        "Traceback (most recent call last):",
+        '  File "/opt/py/lib/python3.11/multiprocessing/util.py", line 300, in _run_finalizers',
+        "    finalizer()",
+        '  File "/opt/py/lib/python3.11/shutil.py", line 763, in _rmtree_safe_fd',
+        "    os.unlink(entry.name, dir_fd=topfd)",
+        "OSError: [Errno 16] Device or resource busy: '.nfs00000000080a1f4400000d11'",
+    ])  # fmt: skip
+    check(log, None)
+
+
+def test_an_agent_that_waited_for_others_at_its_exit_barrier_was_not_first():
+    log = "\n".join([
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -6) local_rank: 0 (pid: 811) of binary: /usr/bin/python3",
+        "ERROR:torch.distributed.elastic.agent.server.api:Error waiting on exit barrier. Elapsed: 300.1 seconds",
+        "Traceback (most recent call last):",
+        '  File "/v/torch/distributed/elastic/agent/server/api.py", line 906, in _exit_barrier',
+        "    store_util.barrier(",
+        "RuntimeError: Socket Timeout",
+    ])  # fmt: skip
+    check(log, "process-aborted", [0], evidence="exitcode: -6")
+
+
+def test_an_exception_of_pythons_logging_ends_nothing():
+    head = ["torch job", "--- Logging error ---"]
+    log = "\n".join([
+        *head,
+        "Traceback (most recent call last):",
+        '  File "/opt/py/lib/python3.11/logging/__init__.py", line 1113, in emit',
+        "    stream.write(msg + self.terminator)",
+        "UnicodeEncodeError: 'ascii' codec can't encode character '\\u2014' in position 4: ordinal not in range(128)",
+        "Call stack:",
+        '  File "/job/train.py", line 12, in <module>',
+        "Message: 'step %d'",
+    ])  # fmt: skip
+    check(log, None)
+
+
+def test_an_exception_behind_one_of_logging_counts():
+    log = "\n".join([
+        "torch job",
+        "--- Logging error ---",
+        "Traceback (most recent call last):",
+        '  File "/opt/py/lib/python3.11/logging/__init__.py", line 1113, in emit',
+        "    stream.write(msg + self.terminator)",
+        "ValueError: I/O operation on closed file.",
+        "Traceback (most recent call last):",
+        '  File "/job/train.py", line 12, in <module>',
+        "    main()",
+        "KeyError: 'labels'",
+    ])  # fmt: skip
+    check(log, "python-exception", evidence="KeyError")

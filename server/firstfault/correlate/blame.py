@@ -94,7 +94,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if h.tells == ANY_EXCEPTION:
             base = 25 if late else 12
         elif h.strength == "direct":
-            base = 22 if late else 11 if _tells_who_is_missing(h) else 10
+            base = 22 if late else 11 if _tells_who_is_missing(h) or _reported_later(facts, h, pool, explained[id(h)]) else 10
             if not late and h.tells == UNREACHABLE and _raised_before(facts, h, pool):
                 base = 14
             if _follows_an_exit(facts, h):
@@ -106,6 +106,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
                 base = 46
             if h.page.scope == "job" and _ended_by_the_launcher(facts, h):
                 base = 65
+            if _never_kills(facts, h, pool):
+                base = 59
         else:
             base = 55
         return base
@@ -142,6 +144,16 @@ def _announces_a_lost_peer(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) 
         if head is not None:
             begun.add((f.line.file, head.number))
     return bool(h.findings) and all((f.line.file, f.line.number) in begun for f in h.findings)
+
+
+def _reported_later(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explainers: set[str]) -> bool:
+    """Whether a fault of the host explains it: the kernel and the scheduler report those after the process that felt them."""
+    for o in pool:
+        if o.failure not in explainers or o.role is not Role.INITIATING or o.strength != "direct" or o.kind != "finding":
+            continue
+        if h.page.scope == "rank" and o.page.scope == "host" and not _is_before(facts, h, o.first()):
+            return True
+    return False
 
 
 def _tells_who_is_missing(h: Hypothesis) -> bool:
@@ -185,9 +197,19 @@ def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
     return any(e.in_order and e.code in _KILLED for e in before)
 
 
+def _never_kills(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether unsigned lines only suggest a failure, and every exit that was seen is a SIGKILL, which that failure does not send."""
+    if h.role is not Role.INITIATING or h.strength != "probable" or h.ranks:
+        return False
+    seen = facts.own_failures()
+    exits = {o.failure for o in pool if o.tells == EXIT}
+    return bool(seen) and all(e.code in _KILLED for e in seen) and not exits & set(h.page.explains)
+
+
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
-    others = [h for h in pool if h.tells != EXIT and h.kind == "finding" and not _follows_an_exit(facts, h)]
+    others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
+    others = [h for h in others if not _follows_an_exit(facts, h) and not _never_kills(facts, h, pool)]
     if any(e.said == FIRST_TO_END for e in facts.own_failures()):
         # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
         others = [h for h in others if h.tells != LOST_PEER]

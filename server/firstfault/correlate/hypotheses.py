@@ -119,6 +119,14 @@ class Facts:
         pid = self.structures[finding.line.file].quoted_pid.get(finding.line.number)
         return pid in self.ranks.by_pid or any(finding.captures.get(k) for k in ("rank", "ranks"))
 
+    def _ended_rank(self, finding: Finding) -> tuple[int, ...] | None:
+        """The rank that a launcher names on the line on which it tells of an exit."""
+        line = finding.line
+        if self.library.page(finding.failure).tells != EXIT:
+            return None
+        ended = {e.rank for e in self.launchers.between(line.file, line.number, line.number) if e.rank is not None}
+        return tuple(ended) if len(ended) == 1 else None
+
     def _entry_rank(self, line: Line) -> tuple[int, ...] | None:
         """The rank whose traceback a launcher's summary quotes around this line."""
         for e in self.launchers.quoting(line.file, line.number - LONGEST_QUOTE, line.number):
@@ -185,7 +193,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 continue
             if line.number in structure.ignored or _is_cut_off(facts, finding):
                 continue
-            if facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line):
+            if facts.library.page(finding.failure).tells == ANY_EXCEPTION and (is_warned_of(line) or line.number in structure.logged):
                 continue
             if facts.attempt_of(line) != judged[f.index]:
                 if facts.attempt_of(line) < judged[f.index]:

@@ -160,7 +160,7 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
             ranks = facts.ranks_of(f)
             says = f"{who(ranks).lower()}: {root.page.title}" if ranks else root.page.title
             add(f.line, f.start, f.end, "initiating", says)
-            if (last := _end_of_traceback(facts, f)) is not None:
+            if (last := _end_of_traceback(facts, f) or _words_of_abort(facts, f)) is not None:
                 add(last, 0, len(last.text), "initiating", says)
     told: set[int] = set()
     for e in facts.own_failures():
@@ -238,6 +238,14 @@ def _end_of_traceback(facts: Facts, f: Finding) -> Line | None:
     if chain is None or key_of(f.line) in structure.raised:
         return None
     return next((r.line for r in structure.raised.values() if r.chain == chain and r.line.number > f.line.number), None)
+
+
+def _words_of_abort(facts: Facts, f: Finding) -> Line | None:
+    """What the exception said that ended a C++ program: it stands on the line behind the one that names its class."""
+    if "terminate called after throwing" not in f.line.text:
+        return None
+    behind = (x for x in facts.reading.files[f.line.file].lines if x.number == f.line.number + 1)
+    return next((x for x in behind if x.text.lstrip().startswith("what(): ")), None)
 
 
 def _chain_position(facts: Facts, f: Finding) -> int:

@@ -1,6 +1,6 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, Lightning, Composer, DeepSpeed,
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, Lightning, Composer, DeepSpeed, Paddle,
 srun, mpirun, horovodrun, PALS, TGI and shells.
 """
 
@@ -51,6 +51,8 @@ NEEDLES = {
     "text_generation_launcher: Shard ": 0,
     "Child process with PID": 0,
     "crashed with exit code": 0,
+    "the trainer process with rank=": 0,
+    " status failed cmd [": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -83,6 +85,9 @@ _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashe
 _CHILD = quick(r"(?:\[rank: (\d+)\] )?Child process with PID (\d+) terminated with code (-?\d+)")
 # Global rank 2 (PID 812) exited with code -7 · Rank 2 crashed with exit code -7.
 _COMPOSER = quick(r"\b(?:Global rank (\d+) \(PID (\d+)\) exited with code|Rank (\d+) crashed with exit code) (-?\d+)")
+# ABORT!!! Out of all 4 trainers, the trainer process with rank=[0, 2] was aborted.
+# Container rank 3 status failed cmd […] code -6 log …
+_PADDLE = quick(r"trainer process with rank=\[([\d, ]+)\] was aborted|Container rank (\d+) status failed cmd \[.{0,4000}\] code (-?\d+) ")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 FIRST_TO_END = "first to end"
@@ -220,7 +225,11 @@ def read_launchers(reading: Reading) -> Launchers:
                 local = int(m[1]) if m[1] else line.origin.rank
                 facts.exits.append(Exit(line, int(m[3]), None, local, pid=int(m[2]), time_s=line.time_s, said="lightning"))
             elif m := _COMPOSER.search(text):
-                facts.exits.append(Exit(line, int(m[4]), int(m[1] or m[3]), pid=int(m[2]) if m[2] else None, said="composer"))
+                pid = int(m[2]) if m[2] else None
+                facts.exits.append(Exit(line, int(m[4]), int(m[1] or m[3]), pid=pid, said="composer", time_s=line.time_s))
+            elif m := _PADDLE.search(text):
+                for rank in _numbers((m[1] or m[2]).replace(" ", "")):
+                    facts.exits.append(Exit(line, int(m[3]) if m[3] else None, rank, said="paddle", time_s=line.time_s))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

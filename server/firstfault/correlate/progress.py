@@ -24,7 +24,7 @@ _STYLES = tuple(
         r"\biteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?elapsed time per iteration \((?P<u>ms|s)\): (?P<t>[\d.]+)",
         r"\[Rank \d+\] step=(?P<step>\d+)",
         r"\bglobal_step[:=] ?(?P<step>\d+)\b",
-        r"\bsteps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
+        r"\bsteps?[:= ]{1,8}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
         r"\beta: .*?\biter: (?P<step>\d+).*?\btime: (?P<s>[\d.]+)",
         # Epoch [1][50/962] · Iter [900/20000] · Epoch(train)  [1][ 500/2931] · Iter(train) [  50/80000]
         r"\b(?:Epoch|Iter)(?:\(train\))? {0,4}(?:\[\d+\] ?)?\[ *(?P<step>\d+)/ *(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
@@ -43,7 +43,7 @@ _STYLES = tuple(
         r"\bEpoch \d+/\d+ +[━╺╸ ]{1,200}(?P<step>\d+)/(?P<total>\d+) ",
         r"\bIter: (?P<step>\d+) Time\((?P<n>\d+) iters\): (?P<s>[\d.]+)s",
         r"\biter(?:ation)?[ :=]{1,3}(?P<step>\d+)\b",
-        r"Epoch:? +\d+ \[ *(?P<step>\d+)/(?P<total>\d+)\]",
+        r"Epoch:? +\d+ \[ *(?P<step>\d+)/(?P<total>\d+)(?: \( *\d+%\))?\]",
         r"Batch \[(?P<first>\d+)-(?P<step>\d+)\]\s+Speed:",
         r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/[a-z]{1,8}\b|(?P<rate>[\d.]+) ?\w+/s)",
         r"^(?P<step>\d+)\s+images/sec: [\d.]+ \+/- ",

@@ -35,6 +35,8 @@ _PLACE = re.compile(r"(?:(?:Vllm)?Worker[_ ])?(?:DP|PP|TP|EP)_?\d+(?:[_ ](?:DP|P
 _COORDINATE = re.compile(r"(DP|PP|TP|EP)_?(\d+)")
 # 24/1752 [01:08<1:22:56,  2.88s/it][rank5]:[E602 …
 _GLUED = re.compile(r"\[rank(\d{1,6})\]:")
+# [E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated: before torch 2.2 nothing else names the rank.
+_WATCHDOG = quick(r"^\[E ProcessGroupNCCL\.cpp:\d+\] \[Rank (\d+)\] NCCL watchdog thread terminated")
 # Rank of current process: 0. World size: 2
 _SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
@@ -78,6 +80,8 @@ class Ranks:
                 return known
         if o.label and self.one_node and (rank := _rank_at(o.label)) is not None:
             return rank
+        if m := _WATCHDOG.search(line.text):
+            return int(m[1])
         return self.named.get(line.file)
 
     def of_text(self, line: Line, at: int) -> int | None:

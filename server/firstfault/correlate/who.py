@@ -166,6 +166,9 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_furth
         return tuple(sorted(failing))
     if copies < 2:
         roots = {e.rank for e in own if e.root and e.rank is not None}
+        if failing and len({(e.line.file, e.line.number) for e in own}) == 1:
+            # One sentence of the launcher names them together.
+            return tuple(sorted(failing))
         return tuple(sorted(roots)) if len(roots) == 1 else None
     if failing and others_came_further and world is None:
         return tuple(sorted(failing))

@@ -23,22 +23,31 @@ NEEDLES = {
     "Error in atexit": 1,
     "Error in sys.excepthook": 1,
     "Retry attempt failed:": 1,
+    "Error waiting on exit barrier": 1,
+    "--- Logging error ---": 1,
     "ray::": 1,
     "Training failed due to worker errors": 1,
     " Error Snippet]": 4,
     "--Begin global rank ": 1,
     "--End global rank ": 0,
     "alling back to": 0,
+    "terminate called after throwing": 1,
+    "RankID:": 1,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
-# What the interpreter, or wandb's client before its next attempt, prints in front of an exception that goes nowhere.
-_IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
+# What stands in front of an exception that goes nowhere: of the interpreter, of wandb's client before its next attempt,
+# of an elastic agent that waits for the other agents after its own workers have ended.
+_IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$|Error waiting on exit barrier")
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # What Ray Train reports of all workers: a heading for each, one at the start of a line.
 _REPORT = quick(r"Training failed due to worker errors:$")
 _REPORTED_RANKS = quick(r"(?:^|[)\]] )\[Rank (\d{1,6}(?:,\d{1,6}){0,9999})(?: Error Snippet\]:|\])\s*$")
+# [ERROR] 2026-03-02-10:00:00 (PID:4410, Device:3, RankID:3) ERR02200 DIST call hccl api failed.
+# EJ0001: 2026-03-02-10:00:00.167.645 Failed to initialize …
+_ASCEND = quick(r"^\[ERROR\] [\d:-]+ \(PID:\d+, Device:-?\d+, RankID:(\d+)\)")
+_ASCEND_WHY = quick(r"^E[A-Z]\d{4}: ")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
 # ----------Begin global rank 2 STDERR---------- : Composer's launcher quotes what its processes wrote.
@@ -91,6 +100,8 @@ class Structure:
     quoted_pid: dict[int, int] = field(default_factory=dict)
     spawn_index: dict[int, int] = field(default_factory=dict)
     ignored: set[int] = field(default_factory=set)
+    logged: set[int] = field(default_factory=set)
+    """Exceptions that Python's logging met while it wrote a record: it prints them and goes on."""
     headed: dict[int, Line] = field(default_factory=dict)
     """Lines of a traceback that only its first line signs, behind a message of its own: that first line."""
     chain_at: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -111,6 +122,7 @@ class _Stream:
     position: int = 0
     linked: bool = False
     ignored: bool = False
+    logged: bool = False
     was_ignored: bool = False
     opened: int = -10
     rank: tuple[int, ...] | None = None
@@ -130,6 +142,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     last_headed = 0
     section: int | None = None
     warned = 0
+    ascend: tuple[int, int] | None = None
     for line in lines:
         text = line.text
         o = line.origin
@@ -158,6 +171,8 @@ def read_structure(lines: Sequence[Line]) -> Structure:
         stream.last_number = line.number
         if _IGNORED.search(text):
             stream.ignored, stream.frames, stream.linked, stream.opened = True, [], False, line.number
+        if "--- Logging error ---" in text:
+            stream.logged = True
         if _REPORT.search(text):
             stream.reports = True
         elif reported and stream.reports:
@@ -185,6 +200,9 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 chains += 1
                 stream.chain = chains
             stream.frames.append(Frame(m["file"], int(m["line"]), m["function"] or ""))
+            if m["function"] == "_run_finalizers" and m["file"].endswith("multiprocessing/util.py"):
+                # multiprocessing prints what its finalizers raise, and goes on.
+                stream.ignored = True
             stream.indent = len(text) - len(text.lstrip())
             stream.in_frame = True
             if stream.ignored or is_warned_of(line):
@@ -201,6 +219,9 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 out.chain_at[key_of(line)] = stream.chain
                 if stream.ignored or is_warned_of(line):
                     out.ignored.add(line.number)
+                if stream.logged:
+                    out.logged.add(line.number)
+                    stream.logged = False
                 stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
                 last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once
@@ -212,6 +233,10 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             out.code.add(key_of(line))
         if stream.rank is not None:
             out.quoted_rank[line.number] = stream.rank
+        if m := _ASCEND.search(text):
+            ascend = (line.number, int(m[1]))
+        elif ascend is not None and line.number == ascend[0] + 1 and _ASCEND_WHY.search(text):
+            out.quoted_rank[line.number] = (ascend[1],)
         for value, table in ((stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value

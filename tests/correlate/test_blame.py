@@ -336,3 +336,10 @@ def test_the_rank_whose_exception_is_glued_behind_anothers_lost_peer_is_blamed()
 def test_a_timeout_behind_a_progress_bar_names_its_rank():
     bar = "Epoch 3:  45%|####      | 45/100 [01:12<01:28,  1.61s/it, loss=0.234]"
     check(join(bar + timeout(0, 700), *(timeout(r, 700) for r in (1, 3))), "rank-missing-collective", [2])
+
+
+def test_what_usually_meets_all_met_one_where_rank_0_went_on_without_it():
+    error = "RuntimeError: Error(s) in loading state_dict for Net:\n[rank3]: \tsize mismatch for head.weight: copying a param with shape torch.Size([4, 8]) from checkpoint"
+    log = join("[rank0]: torch 2.9: loading", "[rank0]: loaded 4 shards", traceback(error, "[rank3]: "))
+    check(log, "checkpoint-incompatible", [3])
+    check(log.replace("rank3", "rank0"), "checkpoint-incompatible", [])

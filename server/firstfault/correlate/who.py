@@ -32,7 +32,9 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     world = facts.ranks.world_size
     named = set(root.ranks)
     told = {r for f in root.findings if facts.says_whose(f) for r in facts.ranks_of(f) or ()}
-    if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not _others_came_further(pool, root):
+    # Rank 0 often speaks for all; where it speaks and others alone have the failure, it is theirs.
+    some = bool(root.ranks) and not root.nobody and 0 not in root.ranks and 0 in facts.speaking_ranks()
+    if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not some and not _others_came_further(pool, root):
         return (0,) if world == 1 else ()
     places = {f.line.file for f in root.findings}
     own = [e for e in facts.own_failures() if e.rank is not None and e.line.file in places]

@@ -72,12 +72,28 @@ def _nanogpt(step: int) -> Iterator[str]:
     yield f"step:{step}/{STEPS} train_loss:{_loss(step):.4f} train_time:{step * 43}ms step_avg:43.52ms"
 
 
+def _fairseq(step: int) -> Iterator[str]:
+    yield f"{_clock(step)} | INFO | train_inner | epoch 002: {step * 10} / 21194 loss={_loss(step):.3f}, ppl=8.1, num_updates={step * 10}, lr=0.0001"
+
+
+def _mlperf(step: int) -> Iterator[str]:
+    meta = f'{{"file": "train.py", "lineno": 88, "epoch_num": {step}}}'
+    yield f':::MLLOG {{"namespace": "", "time_ms": {1_700_000_000_000 + step}, "event_type": "INTERVAL_START", "key": "epoch_start", "value": null, "metadata": {meta}}}'
+
+
+def _horovod(step: int) -> Iterator[str]:
+    yield f"[0]<stdout>:Iter #{step}: {120 + step % 7}.4 img/sec per GPU"
+
+
 STYLES: dict[str, Callable[[int], Iterator[str]]] = {
     "torchtitan": _torchtitan,
     "megatron": _megatron,
     "transformers": _transformers,
     "deepspeed": _deepspeed,
     "slurm": _slurm,
+    "fairseq": _fairseq,
+    "mlperf": _mlperf,
+    "horovod": _horovod,
     "detectron": _detectron,
     "lightning": _lightning,
     "nanogpt": _nanogpt,

@@ -23,7 +23,7 @@ _STYLES = tuple(
         r"\biteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?elapsed time per iteration \((?P<u>ms|s)\): (?P<t>[\d.]+)",
         r"\[Rank \d+\] step=(?P<step>\d+)",
         r"\bglobal_step[:=] ?(?P<step>\d+)\b",
-        r"\bsteps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
+        r"\b[Ss]teps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
         r"\beta: .*?\biter: (?P<step>\d+).*?\btime: (?P<s>[\d.]+)",
         r"Epoch ?\[\d+\] ?\[(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
         r"Epoch: \[\d+\] {1,2}\[ *(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
@@ -35,11 +35,28 @@ _STYLES = tuple(
         r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/it|(?P<rate>[\d.]+) ?\w+/s)",
         r"^(?P<step>\d+)\s+images/sec: [\d.]+ \+/- ",
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
+        # epoch 002: 4510 / 21194 loss=3.1, num_updates=25700 · {"epoch": 1, "loss": "12.2", "num_updates": "20"}
+        r"\bnum_updates\b['\"]?[:= ]{1,3}['\"]?(?P<step>\d+)",
+        # Iter #3: 120.4 img/sec per GPU
+        r"\bIter #(?P<step>\d+): [\d.]+ img/sec",
     )
 )
-_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|images/sec|\btime: ")
+_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
+# Lines that prove work without counting steps: End epoch 3: {'mean_loss': 2.41 · epoch 4, train loss 0.31 · the events of an MLPerf log.
+_PASSED_EPOCH = quick(
+    r"(?i)\b(?:epoch|round)\b[ :=#]{1,3}\[?\d+\b(?!\])(?=.{0,120}loss['\"]?(?: is)?[ :=]{1,3}-?\d)|^(?:\d+: )?:::MLLOG .{0,120}?"
+    r"\"key\": \"(?:(?:epoch|block|eval)_(?:start|stop)|eval_accuracy|tracked_stats|train_samples)\""
+)
+# What a program says when it caught a failure and goes on.
+_CAUGHT = quick(
+    r"(?i)\bskip(?:ping|ped)? (?:this |the |current )?(?:batch|sample|step|update)|attempting to recover|\bretry(?:ing)? (?:in |with )?\d"
+    r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back to"
+)
+# What a program says when it starts from what an earlier one had saved.
+_RESUMED = quick(r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
+                r"(?:successfully )?loaded checkpoint .{0,200}at iteration")
 _ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
 # A bar of the work around training: alive, but no training step.
 _OTHER_WORK = quick(
@@ -53,14 +70,18 @@ _FINISHED = quick(
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
+# Avg generation throughput: 301.2 tokens/s, Running: 6 reqs · Decode batch. #running-req: 2 … gen throughput (token/s): 447.31
+_GENERATES = quick(r"(?:generation throughput: |gen throughput \(token/s\): )(?!0\.0+\b)\d")
 ANSWERS_THAT_PROVE_SERVICE = 3
+CAUGHT_NEAR = 3
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
-        "pplication startup complete", "init engine (",
+        "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
+        "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
     ), 0
 )  # fmt: skip
 
@@ -90,6 +111,8 @@ class ProgressFacts:
     finished_by: dict[int, Line] = field(default_factory=dict)
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
+    caught: list[Line] = field(default_factory=list)
+    resumed: list[Line] = field(default_factory=list)
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -106,10 +129,18 @@ class ProgressFacts:
         """Whether a server came up after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.starts)
 
-    def serves_after(self, line: Line) -> bool:
+    def serves_after(self, line: Line, enough: int = ANSWERS_THAT_PROVE_SERVICE) -> bool:
         """Whether a server went on to answer requests after a line of the same input."""
         later = [x for x in self.answers if x.file == line.file and x.number > line.number]
-        return len(later) >= ANSWERS_THAT_PROVE_SERVICE
+        return len(later) >= enough
+
+    def caught_near(self, file: int, first: int, last: int) -> bool:
+        """Whether the program says within a few lines of `first` to `last` that it goes on in spite of what they tell."""
+        return any(x.file == file and first - CAUGHT_NEAR <= x.number <= last + CAUGHT_NEAR for x in self.caught)
+
+    def resumes_between(self, line: Line, later: Line) -> bool:
+        """Whether work was taken up again from something saved between two lines of one input."""
+        return any(x.file == line.file and line.number < x.number < later.number for x in self.resumed)
 
     def last(self) -> Step | None:
         """The last training step seen: the latest by time across inputs, by place in one."""
@@ -145,8 +176,12 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                     facts.finished_by.setdefault(rank, line)
             elif _STARTED.search(line.text):
                 facts.starts.append(line)
-            elif '"POST ' in line.text and _ANSWERED.search(line.text):
+            elif ('"POST ' in line.text and _ANSWERED.search(line.text)) or ("roughput" in line.text and _GENERATES.search(line.text)):
                 facts.answers.append(line)
+            if _CAUGHT.search(line.text):
+                facts.caught.append(line)
+            elif _RESUMED.search(line.text):
+                facts.resumed.append(line)
         for line in f.samples:
             if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
                 facts.add(step)
@@ -173,7 +208,7 @@ def read_step(line: Line, rank: int | None) -> Step | None:
         if bar and _OTHER_WORK.search(text):
             return Step(line, rank, None, None, None, True)
         return Step(line, rank, int(g["step"]), total, seconds, bar, _parts(text) if rank is not None else {})
-    if _LOGGED_LOSS.search(text):
+    if _LOGGED_LOSS.search(text) or _PASSED_EPOCH.search(text):
         return Step(line, rank, None, None, None, False)
     return None
 

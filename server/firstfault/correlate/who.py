@@ -127,7 +127,9 @@ def _listed_below(facts: Facts, root: Hypothesis) -> set[int]:
 
 def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
     """Where several reports compare two ranks each (`first` and `second`), the one rank that every report names."""
-    pairs = {(f.captures["first"], f.captures["second"]) for f in root.findings if f.captures.get("first") and f.captures.get("second")}
+    # Other pages compare devices, which have names.
+    named = [(f.captures.get("first", ""), f.captures.get("second", "")) for f in root.findings]
+    pairs = {(a, b) for a, b in named if a.isdecimal() and b.isdecimal()}
     if len(pairs) < 3:
         return ()
     common = set.intersection(*({a, b} for a, b in pairs))

@@ -131,3 +131,28 @@ Restored all states from the checkpoint at /scratch/run/hpc_ckpt_1.ckpt
 def test_devices_that_differ_are_no_ranks():
     line = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, {} and {}!\n"
     check("".join(line.format(a, b) for a, b in (("cuda:0", "cpu"), ("cuda:1", "cpu"), ("cuda:2", "cpu"))), "device-mismatch")
+
+
+TRACKER = """Traceback (most recent call last):
+  File "/opt/venv/lib/python3.10/site-packages/wandb/sdk/interface/router_sock.py", line 28, in _read_message
+    resp = self._sock_client.read_server_response(timeout=1)
+wandb.sdk.lib.sock_client.SockClientClosedError
+"""
+
+
+def test_a_thread_of_a_metrics_client_ends_nothing_even_where_nothing_follows():
+    check("2026-03-02 10:11:32,709 WARNING MsgRouterThr:3607 [router.py:message_loop():77] message_loop has been closed\n" + TRACKER, None)
+
+
+def test_a_metrics_client_that_the_script_calls_does_end_it():
+    called = """
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/opt/run/train.py", line 12, in <module>
+    wandb.init(project="x")
+  File "/opt/venv/lib/python3.10/site-packages/wandb/sdk/wandb_init.py", line 1180, in init
+    raise CommError(message)
+wandb.errors.errors.CommError: Error communicating with wandb process
+"""
+    check("step 10 loss: 3.20\n" + TRACKER + called, "python-exception", evidence="wandb")

@@ -179,7 +179,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
             line = finding.line
             if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
                 continue
-            if line.number in structure.ignored or _is_cut_off(facts, finding):
+            if line.number in structure.ignored or _is_cut_off(facts, finding) or _is_of_a_tracker(facts, finding):
                 continue
             if facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line):
                 continue
@@ -290,6 +290,7 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.
+_TRACKER = quick(r"/site-packages/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/|/threading\.py$")
 _HELPER = quick(
     r"/(?:multiprocessing/(?:queues|connection|resource_sharer|managers|pool)|threading|concurrent/futures/\w+)\.py$"
     r"|/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/"
@@ -305,6 +306,18 @@ def _is_caught(facts: Facts, finding: Finding) -> bool:
     if facts.progress.caught_near(finding.line.file, first, finding.line.number):
         return True
     return raised is not None and bool(raised.frames) and all(_HELPER.search(f.file.replace("\\", "/")) for f in raised.frames)
+
+
+def _is_of_a_tracker(facts: Facts, finding: Finding) -> bool:
+    """Whether no frame of a whole chain of exceptions is outside a client that records metrics: a thread of its own raised it."""
+    structure = facts.structures[finding.line.file]
+    raised = structure.raised.get(key_of(finding.line))
+    if raised is None:
+        return False
+    chain = [r for r in structure.raised.values() if r.chain == raised.chain]
+    frames = [f.file.replace("\\", "/") for r in chain for f in r.frames]
+    whole = all("Traceback (most recent call last)" in r.first.text for r in chain)
+    return whole and any("/site-packages/" in f for f in frames) and all(_TRACKER.search(f) for f in frames)
 
 
 def _is_of_a_request(facts: Facts, finding: Finding) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model import Role
+from ..model import Finding, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
 from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothesis
@@ -175,9 +175,22 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
         if (f.line.file, head.number) not in heads and (raised is None or raised.position == 0):
             heads.add((f.line.file, head.number))
             texts[f.line.text[f.start : f.start + 80]] = texts.get(f.line.text[f.start : f.start + 80], 0) + 1
-    alike = max(texts.values(), default=0)
+    alike = max([*texts.values(), *(_glued(facts, f) for f in root.nobody)], default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
     return min(alike, len(streams)) if labelled else alike
+
+
+_GLUED_LINES = 40
+
+
+def _glued(facts: Facts, f: Finding) -> int:
+    """How often an exception's words stand around a line that holds them more than once: processes that wrote at once glued them."""
+    _, colon, words = f.line.text[f.start : f.end].partition(": ")
+    words = words.strip()[:80]
+    if not colon or len(words) < 20 or f.line.text.count(words) < 2:
+        return 0
+    near = {x.number: x for x in facts.reading.files[f.line.file].lines if abs(x.number - f.line.number) <= _GLUED_LINES}
+    return sum(x.text.count(words) for x in near.values())
 
 
 def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:

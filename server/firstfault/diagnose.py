@@ -13,6 +13,7 @@ from .model import Diagnosis
 from .observe import notes_on, observe, read_input, scanner_for
 from .read.inputs import Source, find_sources
 from .read.reader import Budget, LineReader
+from .read.wrapped import unwrap
 
 
 class Cancelled(Exception):
@@ -129,9 +130,12 @@ def diagnose_text(text: str, name: str = "selection", *, library: Library | None
     library = library or load_library()
     scanner = scanner_for(library)
     reader = LineReader(scanner, name)
-    reader.feed(text.encode("utf-8", "surrogatepass"))
+    whole, parts = unwrap(text.encode("utf-8", "surrogatepass"))
+    reader.feed(whole)
     raw = reader.finish()
-    return conclude(library, [observe(library, scanner, raw, 0)], notes_on(raw))
+    reading = observe(library, scanner, raw, 0)
+    reading.parts = parts
+    return conclude(library, [reading], notes_on(raw))
 
 
 def conclude(library: Library, files: list[FileReading], notes: Sequence[str] = ()) -> Diagnosis:

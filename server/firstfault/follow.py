@@ -25,6 +25,7 @@ from .read.follow import FollowedFile
 from .read.inputs import Source, logs_in
 from .read.reader import Budget
 from .read.remote import is_address
+from .read.wrapped import LARGEST_INPUT
 
 STALL_STEPS = 20
 SHORTEST_STALL_S = 60.0
@@ -244,7 +245,8 @@ class Follower:
         return conclude(self._library, files, notes) if files else None
 
     def _observe(self, i: _Input, index: int) -> None:
-        if i.file.whole:
+        # What a person pasted into a small file is put together first, which needs all of it.
+        if i.file.whole or i.file.read_bytes <= LARGEST_INPUT:
             try:
                 i.index = index
                 i.reading, i.notes = read_input(self._library, Source(i.file.name, i.file.path), index, self._budget)

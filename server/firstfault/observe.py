@@ -16,6 +16,7 @@ from .read.lines import complete_times, make_line, segments
 from .read.reader import Budget, LineReader, RawFile
 from .read.scan import Scanner
 from .read.stream import is_recorder_dump
+from .read.wrapped import LARGEST_INPUT, unwrap
 
 _scanners: dict[int, tuple[Library, Scanner]] = {}
 
@@ -99,13 +100,24 @@ def read_input(
         return recorded, []
     scanner = scanner_for(library)
     reader = LineReader(scanner, source.name, budget)
+    small = bytearray()
+    space = memoryview(bytearray(LARGEST_INPUT))
     with source.open() as stream:
-        while count := stream.readinto(reader.space()):
-            reader.commit(count)
+        while len(small) <= LARGEST_INPUT and (count := stream.readinto(space)):
+            small += space[:count]
             if told:
                 told(count)
+        text, parts = unwrap(bytes(small))
+        reader.feed(text)
+        if len(small) > LARGEST_INPUT:
+            while count := stream.readinto(reader.space()):
+                reader.commit(count)
+                if told:
+                    told(count)
     raw = reader.finish()
-    return observe(library, scanner, raw, index), [*stream.notes, *notes_on(raw)]
+    reading = observe(library, scanner, raw, index)
+    reading.parts = parts
+    return reading, [*stream.notes, *notes_on(raw)]
 
 
 def read_dump(source: Source, index: int) -> FileReading | None:
@@ -134,13 +146,14 @@ def notes_on(raw: RawFile) -> list[str]:
 
 
 def _lines_of(scanner: Scanner, candidate: RawLine, index: int) -> Iterator[tuple[Line, tuple[str, ...]]]:
-    """The lines of a candidate: its parts between carriage returns are lines of their own."""
+    """The lines of a candidate: what a terminal showed one after the other are lines of their own."""
     whole = candidate.raw.decode("utf-8", "replace").rstrip("\r")
     needles = tuple(scanner.needles[i] for i in candidate.needles)
-    if "\r" not in whole:
+    parts = list(segments(whole)) if "\r" in whole or "[rank" in whole else []
+    if len(parts) < 2 and "\r" not in whole:
         yield make_line(whole, index, candidate.number, candidate.column), needles
         return
-    for column, part in segments(whole):
+    for column, part in parts:
         inside = tuple(n for n in needles if n in part)
         if inside:
             yield make_line(part, index, candidate.number, candidate.column + column, whole), inside

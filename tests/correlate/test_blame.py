@@ -26,6 +26,22 @@ def test_a_local_exception_outranks_the_closed_connections_it_causes():
     check(log, "python-exception", [3], verdict="established", evidence="KeyError", collateral=["Connection closed by peer"])
 
 
+REFUSED = "ncclRemoteError: Last error: socketPollConnect: connect to 10.0.0.7<51922> returned Connection refused, exceeded error retry count after 35 attempts"
+NO_MASTER = "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to (gpu-01, 29500)."
+
+
+def test_whoever_raised_before_no_longer_listens():
+    log = join(traceback("KeyError: 'optim'", "0: "), traceback(NO_MASTER, "1: "), traceback(NO_MASTER, "2: "))
+    check(log, "python-exception", [0], verdict="established", evidence="KeyError", collateral=["1: torch.distributed.DistNetworkError"])
+    log = join(traceback("KeyError: 'label'", "[rank3]: "), *(traceback(REFUSED, f"[rank{r}]: ") for r in (0, 1)))
+    check(log, "python-exception", [3], evidence="KeyError", collateral=["[rank0]: ncclRemoteError"])
+
+
+def test_an_exception_behind_an_unreachable_peer_follows_it():
+    log = join(*(traceback(REFUSED, f"[rank{r}]: ") for r in (0, 1)), traceback("KeyError: 'label'", "[rank3]: "))
+    check(log, "nccl-network-unreachable", evidence="Connection refused")
+
+
 def test_the_rank_below_the_stuck_sequence_number_is_the_suspect():
     log = join(*(timeout(r, 700 + r / 10) for r in (0, 1, 3)), *(status(r, 701, 43, 41) for r in (0, 1, 3)), dump_signal(2, 702, 41, 41))
     check(log, "rank-missing-collective", [2], verdict="established", evidence="Last enqueued NCCL work: 41", collateral=["[rank0]"])
@@ -51,6 +67,50 @@ def test_torchruns_first_observed_failure_is_a_victim_in_a_hang():
         summary(exit_entry(0, 0, 0, -6, 100), exit_entry(1, 1, 1, -6, 101), exit_entry(2, 2, 2, -6, 102)),
     )
     check(log, "rank-missing-collective", [3])
+
+
+def own_dump(rank, second, enqueued, completed):
+    return dump_signal(rank, second, enqueued, completed).replace("from  rank 1 ", "from this local rank ")
+
+
+def test_a_rank_that_dumps_for_its_own_timeout_waits_for_what_it_has_not_completed():
+    log = join(own_dump(0, 700, 51, 50), own_dump(1, 700, 51, 50), own_dump(2, 700, 52, 50), dump_signal(3, 701, 50, 50, detector=2))
+    check(log, "rank-missing-collective", [3], evidence="[rank3]")
+
+
+def test_a_rank_that_dumps_with_nothing_in_flight_accuses_nobody():
+    log = join(own_dump(4, 700, 62, 62), *(dump_signal(r, 701, 62, 62, detector=4) for r in (0, 1, 2)))
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+def test_the_one_rank_that_went_on_where_all_others_stopped_at_one_collective_is_the_odd_one():
+    log = join(own_dump(5, 700, 390, 116), *(dump_signal(r, 701, 116, 116, detector=5) for r in (0, 2, 3)))
+    check(log, "collective-mismatch", [5], verdict="probable", evidence="[rank5]")
+
+
+def gathered(rank, members):
+    work = f"WorkNCCL(SeqNum=42, OpType=ALLGATHER, NumelIn=8, NumelOut={8 * members}, Timeout(ms)=600000) ran for 600060 milliseconds before timing out."
+    return f"[rank{rank}]:[E{stamp(600)} ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: {work}"
+
+
+def test_the_sizes_of_a_gathering_tell_how_many_ranks_an_excerpt_leaves_out():
+    check(join(gathered(1, 3), gathered(2, 3)), "rank-missing-collective", [0])
+    check(join(gathered(1, 8), gathered(2, 8)), "collective-timeout", None, verdict="undetermined")
+
+
+def test_a_rank_whose_report_lost_its_prefix_is_not_absent():
+    torn = timeout(1, 700).split("]: ", 1)[-1].split("cpp:632] ", 1)[1]
+    log = join("cpp:632] " + torn, *(timeout(r, 700) for r in (0, 2, 3)))
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+def test_reports_that_a_terminal_broke_in_two_are_compared():
+    def broken(line, at):
+        where = line.index(at) + len(at) // 2
+        return line[:where] + "\n" + line[where:]
+
+    log = join(*(broken(timeout(r, 700), "OpType") for r in (0, 2, 3)), broken(timeout(1, 700, numel=4096), "NumelIn"))
+    check(log, "collective-mismatch", [1])
 
 
 def test_another_size_at_the_same_sequence_number_is_a_mismatch():
@@ -116,6 +176,15 @@ def test_a_local_rank_of_the_second_node_is_not_the_global_rank():
     check(log, "python-exception", [8])
 
 
+def test_the_only_rank_that_speaks_is_not_the_one_that_the_agent_saw_killed():
+    lost = "[rank2]: torch.distributed.DistBackendError: NCCL error in: c10d/NCCLUtils.hpp:275, remote process exited or there was a network error, NCCL version 2.21.5"
+    check(join(lost, sigterms(4101, 4102, 4103, 4104), failed(-9, 4, 4105)), "process-killed", [4])
+
+
+def test_the_only_process_of_a_pod_has_local_rank_0_whatever_its_rank():
+    check(join(traceback("KeyError: 'caption'", "[rank3]: "), failed(1, 0, 4105)), "python-exception", [3])
+
+
 def test_a_local_rank_is_the_rank_where_everything_is_one_node():
     check(join(steps(1, 2), traceback("KeyError: 'label'", "[default3]:")), "python-exception", [3])
 
@@ -133,6 +202,13 @@ def test_two_of_eight_ranks_with_one_exception_are_those_two():
 def test_a_kill_by_signal_9_names_the_rank_and_the_missing_fact():
     log = join(steps(1, 3, ranks=range(4)), sigterms(100, 101, 103), failed(-9, 2, 102), summary(exit_entry(0, 2, 2, -9, 102, said="Signal 9 (SIGKILL) received by PID 102")))
     check(log, "process-killed", [2], verdict="undetermined", evidence="-9", missing="dmesg")
+
+
+def test_a_summary_that_was_indented_tells_when_each_process_ended():
+    log = join(summary(exit_entry(0, 4, 0, 1, 4105, time="2026-11-02_10:00:20")), *(timeout(r, 640) for r in (0, 1)))
+    indented = "\n".join("    " + line for line in log.split("\n"))
+    for text in (log, indented):
+        check(text, "worker-exit-unexplained", [4])
 
 
 def test_entries_that_were_sigtermed_are_not_blamed():
@@ -238,3 +314,25 @@ def test_a_web_servers_stack_trace_is_none_of_our_business():
         for i in range(400)
     )
     check(log + "\n", None)
+
+
+def test_lightnings_observer_names_the_child_that_ended():
+    ended = "[rank: 1] Child process with PID 4102 terminated with code 1. Forcefully terminating all other processes to avoid zombies"
+    check(join(traceback("KeyError: 'caption'"), ended), "python-exception", [1], evidence="caption")
+    check(join(f"INFO: {ended.replace('code 1', 'code -9')}"), "process-killed", [1], verdict="undetermined")
+
+
+def test_an_attempt_to_connect_that_failed_at_the_start_does_not_explain_a_timeout_later():
+    tried = "[W1102 10:00:01.1 socket.cpp:697] [c10d] The client socket has failed to connect to [node-a]:29500 (errno: 111 - Connection refused)."
+    check(join(tried, *(timeout(r, 700) for r in (0, 1))), "collective-timeout", verdict="undetermined", evidence="Watchdog caught")
+    check(join(tried), "master-unreachable", verdict="undetermined")
+
+
+def test_the_rank_whose_exception_is_glued_behind_anothers_lost_peer_is_blamed():
+    lost = "[rank0]: torch.distributed.DistBackendError: NCCL error in: c10d/NCCLUtils.hpp:275, remote process exited or there was a network error, NCCL version 2.21.5"
+    check(join(lost + "[rank3]: ValueError: bad shard 7"), "python-exception", [3], evidence="bad shard 7")
+
+
+def test_a_timeout_behind_a_progress_bar_names_its_rank():
+    bar = "Epoch 3:  45%|####      | 45/100 [01:12<01:28,  1.61s/it, loss=0.234]"
+    check(join(bar + timeout(0, 700), *(timeout(r, 700) for r in (1, 3))), "rank-missing-collective", [2])

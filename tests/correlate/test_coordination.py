@@ -1,7 +1,7 @@
 """Who is blamed in hangs, timeouts and lost peers: facts that real excerpts taught."""
 
 from .check import check
-from .logs import timeout, traceback
+from .logs import failed, timeout, traceback
 
 
 def join(*parts):
@@ -160,3 +160,85 @@ def test_the_end_of_a_job_is_seen_before_a_long_teardown():
     gone = "\n".join(f"gpu-{i % 40:02d}:4410:{i} [{i % 8}] NCCL INFO comm 0x1472ab29 rank {i} - Destroy COMPLETE" for i in range(6000))
     tail = "\n".join("RESULT,IMAGE_CLASSIFICATION,,536,root,2026-11-02 12:29:46 PM" for _ in range(20))
     check(join(steps_, "Training complete", gone, tail), None)
+
+
+def barrier(reporter, joined, world=4, prefix=""):
+    return traceback(
+        f"RuntimeError: Timed out initializing process group in store based barrier on rank: {reporter}, for key: "
+        f"store_based_barrier_key:1 (world_size={world}, worker_count={joined}, timeout=0:30:00)",
+        prefix,
+    )
+
+
+def test_whoever_reports_that_others_did_not_come_is_not_the_one_that_failed():
+    ended = failed(1, 0, 5876)
+    check(join(barrier(1, 8, world=2), barrier(0, 8, world=2), ended), "rendezvous-timeout", None)
+    check(join(barrier(2, 2, prefix="[rank2]: "), ended), "rendezvous-timeout", None)
+
+
+def test_the_one_that_is_missing_among_as_many_reporters_as_came_is_named():
+    check(join(*(barrier(r, 3) for r in (0, 1, 3)), failed(1, 0, 5876)), "rendezvous-timeout", [2])
+
+
+STALL = (
+    "WARNING: One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks "
+    "for more than 60 seconds. This may indicate that different ranks are trying to submit different tensors or that only subset of ranks is "
+    "submitting tensors, which will cause deadlock. Stalled ops:"
+)
+
+
+def test_a_stall_after_which_the_reporting_rank_makes_steps_is_over():
+    log = join(
+        f"[0]<stderr>:{STALL}", "[0]<stderr>:HorovodAllreduce_grads_0 [missing ranks: 3]",
+        *(f"[0]<stdout>:INFO:tensorflow:loss = 1.{n}, step = {n}00 (0.214 sec)" for n in range(4, 8)),
+    )  # fmt: skip
+    check(log, None)
+
+
+def test_a_stall_behind_which_nothing_follows_accuses_the_missing_rank():
+    log = join(
+        *(f"[0]<stdout>:INFO:tensorflow:loss = 1.{n}, step = {n}00 (0.214 sec)" for n in range(4, 8)),
+        f"[0]<stderr>:{STALL}", "[0]<stderr>:HorovodAllreduce_grads_0 [missing ranks: 3]",
+    )  # fmt: skip
+    check(log, "rank-missing-collective", [3])
+
+
+def test_the_rank_that_lost_a_host_says_more_than_the_engine_that_reports_its_exception():
+    log = join(
+        "[2026-11-02 10:06:30 TP9] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/opt/sglang/utils/common.py", line 1455, in broadcast_pyobj', "    work.wait()",
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Read error [10.0.0.7]:41234: Connection timed out",
+    )  # fmt: skip
+    check(log, "gloo-connection-closed", verdict="undetermined", evidence="Connection timed out")
+
+
+def test_the_ranks_that_are_in_no_list_of_those_that_came_are_the_missing_ones():
+    log = join(f"{STALL} allreduce.a.weight [ready ranks: 4, 1, 2, 5], allreduce.a.bias [ready ranks: 5, 2, 1, 4], allreduce.b.bias [ready ranks: 1, 4]")
+    check(log, "rank-missing-collective", [0, 3], verdict="probable", evidence="ready ranks")
+
+
+def test_two_stalled_operations_that_share_no_rank_are_a_mismatch():
+    log = join(f"{STALL} HorovodAllreduce_loss_0 [ready ranks: 2], HorovodAllreduce_grads_0 [ready ranks: 0, 3, 1], HorovodAllreduce_grads_1 [ready ranks: 0, 1]")
+    check(log, "collective-mismatch", [2], verdict="probable")
+
+
+def test_lists_of_one_operation_a_line_are_read_together():
+    log = join(STALL, "HorovodAllreduce_grads_0 [ready ranks: 0, 3]", "HorovodAllreduce_grads_1 [ready ranks: 3, 0, 2]")
+    check(log, "rank-missing-collective", [1], verdict="probable", evidence="ready ranks")
+
+
+def test_two_stalled_operations_with_as_many_ranks_each_name_nobody():
+    check(join(f"{STALL} HorovodAllreduce_loss_0 [ready ranks: 1], HorovodAllreduce_grads_0 [ready ranks: 0]"), "collective-mismatch", None)
+
+
+PLAIN = "Rank {rank}"
+
+
+def test_the_second_half_of_a_ranks_report_is_its_own_although_nobody_signed_it():
+    ended = (
+        "bench.node-c [stderr] [rank6]:[E1102 10:09:35.2 ProcessGroupNCCL.cpp:1515] [PG 0 (default_pg) Rank 6] Process group watchdog thread terminated \n"
+        "with exception: [Rank 6] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=42, OpType=REDUCE, NumelIn=1024, NumelOut=1024, "
+        "Timeout(ms)=600000) ran for 600022 \nmilliseconds before timing out."
+    )
+    log = join(*(f"bench.node-d [stderr] {timeout(r, 580, group=PLAIN)}" for r in (8, 9, 11)), ended)
+    check(log, "collective-mismatch", [6])

@@ -1,6 +1,7 @@
 """Tracebacks that Python prints and ignores, and processes that PyTorch/XLA names when they raise."""
 
 from .check import check
+from .logs import traceback
 
 
 def join(*parts):
@@ -108,3 +109,26 @@ def test_a_traceback_that_is_logged_as_a_warning_was_caught():
 
 def test_a_traceback_that_is_logged_as_an_error_was_not():
     check(join(*logged("ERROR")), "binary-incompatible", evidence="libfast.so.13")
+
+
+BUILD = [
+    "[2031-04-05 06:07:08,101] [WARNING] [engine.py:90:_optimizer] the CUDA build failed (Error building extension 'fused_step': [1/2] c++ -c a.cpp",
+    "FAILED: [code=127] a.o",
+    "/bin/sh: 1: c++: not found",
+    "ninja: build stopped: subcommand failed.",
+]
+INSTEAD = "), falling back to the optimizer of torch."
+
+
+def test_a_warning_that_ends_in_what_is_done_instead_accuses_nothing():
+    error = traceback("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "[rank1]: ")
+    check(join(*BUILD, INSTEAD, "step 1 loss 2.3", error), "cuda-out-of-memory", [1])
+
+
+def test_a_warning_without_an_instead_may_be_what_the_job_died_of():
+    check(join(*BUILD, "step 1 loss 2.3"), "extension-build-failed")
+
+
+def test_what_another_record_falls_back_to_belongs_to_that_record():
+    other = "[2031-04-05 06:07:09,300] [INFO] [kernels.py:12:pick] falling back to eager attention"
+    check(join(*BUILD, other), "extension-build-failed")

@@ -1,5 +1,7 @@
 """What Ray says of actors that died, and who is to blame then."""
 
+import pytest
+
 from .check import check
 
 
@@ -33,3 +35,42 @@ def test_the_place_on_another_node_is_no_rank():
 
 def test_an_actor_whose_name_has_no_place_has_no_rank():
     check(died("critic"), "engine-died", verdict="undetermined")
+
+
+def reported(*snippets, head=""):
+    """Ray Train's report of worker errors: each snippet is a heading, an exception and, optionally, the line of code."""
+    lines = ["step 3 loss 2.31", "ray.train.WorkerGroupError: Training failed due to worker errors:"]
+    for heading, exception in snippets:
+        lines += [heading, "Traceback (most recent call last):", '  File "/home/lee/loop.py", line 71, in loop', "    step(batch)", exception]
+    return "\n".join(head + line for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("head", ["", "(TrainController pid=88) "])
+@pytest.mark.parametrize("heading", ["[Rank 5]", "[Rank 5 Error Snippet]:"])
+def test_the_report_of_worker_errors_says_whose_each_is(head, heading):
+    log = reported((heading, "KeyError: 'labels'"), head=head)
+    check(log, "python-exception", [5], evidence="KeyError: 'labels'")
+
+
+def test_a_report_may_speak_of_several_ranks_at_once():
+    check(reported(("[Rank 1,4,6 Error Snippet]:", "KeyError: 'labels'")), "python-exception", [1, 4, 6], evidence="labels")
+
+
+@pytest.mark.parametrize("head", ["", "(TrainController pid=88) "])
+def test_each_heading_of_a_report_holds_until_the_next(head):
+    peer = "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.5]:3011"
+    log = reported(("[Rank 2]", peer), ("[Rank 7]", "KeyError: 'labels'"), head=head)
+    check(log, "python-exception", [7], evidence="KeyError: 'labels'")
+
+
+def test_a_report_cut_at_its_start_still_says_whose():
+    log = "\n".join(
+        [
+            "ray.train.WorkerGroupError: Training failed due to worker errors:",
+            "[Rank 3 Error Snippet]:",
+            '  File "/opt/venv/lib/python3.11/site-packages/ray/train/torch/config.py", line 35, in __enter__',
+            "    torch.cuda.set_device(device)",
+            "torch.AcceleratorError: CUDA error: invalid device ordinal",
+        ]
+    )
+    check(log + "\n", "invalid-device-ordinal", [3], evidence="invalid device ordinal")

@@ -45,6 +45,15 @@ def test_the_ranks_of_one_job_that_fail_alike_are_no_runs():
     check(log, "python-exception", (0, 1, 2, 3))
 
 
+def test_halves_of_wrapped_failures_at_the_start_of_an_excerpt_begin_no_job():
+    half = [
+        f"[rank{r}]:[E1102 10:14:07.16083{r}720 ProcessGroupNCCL.cpp:629] [Rank {r}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpTy\n"
+        f"pe=BROADCAST, NumelIn=64, NumelOut=64, Timeout(ms)=900000) ran for 90001{r} milliseconds before timing out."
+        for r in (2, 3, 5, 6)
+    ]  # fmt: skip
+    check(join(*half), "collective-timeout", verdict="undetermined", evidence="Watchdog caught collective operation timeout")
+
+
 def test_a_slurm_job_behind_anothers_cancellation_is_the_one_to_judge():
     log = join(
         traceback("ImportError: cannot import name 'Trainer' from 'engine'"),

@@ -47,3 +47,49 @@ def test_what_another_process_prints_behind_a_frame_is_none(last):
 
 def test_the_page_of_a_known_exception_is_asked_first():
     check(join(*HEAD, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."), "cuda-out-of-memory")
+
+
+WRAPPED = [
+    "Traceback (most recent call last):",
+    '  File "/opt/venv/lib/python3.12/site-packages/datasets/builder.py", line 1598, in _prepare_split_single',
+    '    raise DatasetGenerationError("An error occurred while generating the dataset") from e',
+    "datasets.exceptions.DatasetGenerationError: An error occurred while generating the dataset",
+]
+
+
+@pytest.mark.parametrize(
+    ("cause", "failure"),
+    [
+        ("OSError: [Errno 28] No space left on device", "disk-full"),
+        ("pyarrow.lib.ArrowInvalid: JSON parse error: Missing a closing quotation mark in string. in row 14", "data-corrupt"),
+        ("KeyError: 'messages'", "python-exception"),
+    ],
+)
+def test_a_wrapper_gives_way_to_what_it_wraps(cause, failure):
+    link = "The above exception was the direct cause of the following exception:"
+    check(join(*HEAD, cause, "", link, "", *WRAPPED), failure, evidence=cause)
+
+
+def test_a_wrapper_whose_cause_is_cut_off_is_all_that_is_known():
+    check(join("step 1 loss 2.31", *WRAPPED), "python-exception", evidence="DatasetGenerationError: An")
+
+
+def test_what_a_hook_logs_of_an_exception_that_nobody_caught_ends_a_job():
+    log = join(
+        "[2031-02-03 04:05:06] INFO     [job.train:816, rank=0] [step=75/7393] loss=2.31",
+        "[2031-02-03 04:09:41] CRITICAL [job.util:158, rank=2] Uncaught LoaderThreadError: reader 4 gave up",
+    )
+    check(log, "python-exception", [2], verdict="probable", evidence="LoaderThreadError")
+
+
+def test_a_decoder_that_fails_inside_the_reader_of_a_configuration_found_a_broken_configuration():
+    frames = [
+        "Traceback (most recent call last):",
+        '  File "/opt/venv/lib/python3.12/site-packages/accelerate/utils/deepspeed.py", line 71, in __init__',
+        "    config = json.load(f)",
+        '  File "/usr/lib/python3.12/json/decoder.py", line 355, in raw_decode',
+        '    raise JSONDecodeError("Expecting value", s, err.value) from None',
+        "json.decoder.JSONDecodeError: Expecting value: line 4 column 9 (char 61)",
+    ]
+    log = join(*(f"[rank{r}]: {x}" for r in range(2) for x in frames))
+    check(log, "config-invalid", [], evidence="JSONDecodeError")

@@ -49,10 +49,17 @@ FAULT = (
 )
 
 
+def broken_at(column, data):
+    """The lines as copied from a terminal that is so wide."""
+    return b"\n".join(line[i : i + column] for line in data.split(b"\n") for i in range(0, max(len(line), 1), column))
+
+
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda p: p.name)
-@pytest.mark.parametrize("seed", range(3))
-def test_a_log_followed_in_any_pieces_gives_the_report_of_the_whole(sample, seed, tmp_path):
+@pytest.mark.parametrize(("seed", "column"), [(0, None), (1, None), (2, None), (3, 100)])
+def test_a_log_followed_in_any_pieces_gives_the_report_of_the_whole(sample, seed, column, tmp_path):
     chance, data = random.Random(seed), sample.read_bytes()
+    if column:
+        data = broken_at(column, data)
     path = tmp_path / "x.log"
     path.touch()
     follower = Follower([path], library=LIBRARY)

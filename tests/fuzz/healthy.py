@@ -72,8 +72,18 @@ def _nanogpt(step: int) -> Iterator[str]:
     yield f"step:{step}/{STEPS} train_loss:{_loss(step):.4f} train_time:{step * 43}ms step_avg:43.52ms"
 
 
+def _mmengine(step: int) -> Iterator[str]:
+    yield (
+        f"03/04 10:{step:02d}:02 - mmengine - INFO - Epoch(train)  [2][{step * 50:4d}/3000]  lr: 2.0000e-02  eta: 0:39:15  time: 0.3578"
+        f"  data_time: 0.0017  memory: 2389  loss: {_loss(step):.4f}  loss_cls: {_loss(step) / 2:.4f}"
+    )
+
+
 def _fairseq(step: int) -> Iterator[str]:
-    yield f"{_clock(step)} | INFO | train_inner | epoch 002: {step * 10} / 21194 loss={_loss(step):.3f}, ppl=8.1, num_updates={step * 10}, lr=0.0001"
+    yield (
+        f"{_clock(step)} | INFO | train_inner | epoch 001:   {step * 100:4d} / 6100 loss={_loss(step):.3f}, nll_loss=6.7, ppl=104.2,"
+        f" wps=31004, ups=4.31, wpb=7193.4, bsz=221.2, num_updates={step * 100}, lr=1.2e-05, gnorm=1.131, train_wall=23, wall=40"
+    )
 
 
 def _mlperf(step: int) -> Iterator[str]:
@@ -91,12 +101,13 @@ STYLES: dict[str, Callable[[int], Iterator[str]]] = {
     "transformers": _transformers,
     "deepspeed": _deepspeed,
     "slurm": _slurm,
-    "fairseq": _fairseq,
     "mlperf": _mlperf,
     "horovod": _horovod,
     "detectron": _detectron,
     "lightning": _lightning,
     "nanogpt": _nanogpt,
+    "mmengine": _mmengine,
+    "fairseq": _fairseq,
 }
 
 

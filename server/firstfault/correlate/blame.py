@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
+from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, WAITED, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, UNREACHABLE, WAITED, Facts, Hypothesis
 from .launchers import FIRST_TO_END
 from .signs import ended_while_standing_still, structural, without_errors
 from .who import initiating_ranks
@@ -94,6 +95,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base = 25 if late else 12
         elif h.strength == "direct":
             base = 22 if late else 11 if _tells_who_is_missing(h) else 10
+            if not late and h.tells == UNREACHABLE and _raised_before(facts, h, pool):
+                base = 14
             if _follows_an_exit(facts, h):
                 base = 64
         elif h.strength == "probable":
@@ -122,15 +125,37 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
         likely = [o for o in pool if o.failure in explainers and not _follows_an_exit(facts, o)]
-        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING for o in likely):
+        if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING and o.strength != "symptom" for o in likely):
             base += 12
         return base
-    return 80
+    return 82 if _announces_a_lost_peer(facts, h, pool) else 80
+
+
+def _announces_a_lost_peer(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether every line of it only begins the traceback of a process that lost the connection to another."""
+    begun: set[tuple[int, int]] = set()
+    for f in (f for o in pool if o is not h and o.tells == LOST_PEER for f in o.findings):
+        structure = facts.structures[f.line.file]
+        raised, head = structure.raised.get(key_of(f.line)), structure.headed.get(f.line.number)
+        if raised is not None:
+            begun.add((f.line.file, raised.first.number))
+        if head is not None:
+            begun.add((f.line.file, head.number))
+    return bool(h.findings) and all((f.line.file, f.line.number) in begun for f in h.findings)
 
 
 def _tells_who_is_missing(h: Hypothesis) -> bool:
     """Whether its lines only say which rank others wait for: a fault of a device or a host tells why, and comes first."""
     return h.kind == "finding" and bool(h.findings) and all(f.captures.get("absent") for f in h.findings)
+
+
+def _raised_before(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
+    """Whether other ranks raised an exception of their own before these could not reach a peer: whoever ended does not listen."""
+    return any(
+        o.tells == ANY_EXCEPTION and o.strength == "direct" and o.ranks and h.ranks and not set(o.ranks) & set(h.ranks)
+        and _is_after(facts, h, o.first())
+        for o in pool
+    )  # fmt: skip
 
 
 def _ended_by_the_launcher(facts: Facts, h: Hypothesis) -> bool:

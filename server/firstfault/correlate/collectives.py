@@ -6,11 +6,12 @@ within one group only. Names suspects with the lines that show it; decides nothi
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from ..model import Line
-from ..read.quick import quick
+from ..read.quick import Quick, quick
 from .ranks import Ranks
 from .reading import Reading
 
@@ -18,9 +19,10 @@ NEEDLES = {
     "Watchdog caught collective operation timeout": 1,
     "WorkNCCL(": 1,
     "WorkHCCL(": 1,
-    "last enqueued": 0,
-    "Last enqueued": 0,
+    "last enqueued": 1,
+    "Last enqueued": 1,
     "dump signal": 0,
+    "watchdog thread terminated": 1,
 }
 
 # WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for 600096 milliseconds
@@ -36,13 +38,18 @@ _GROUP = quick(r"\[PG (?:ID )?(\d+)(?: PG GUID (\w+)(?:\(([\w.-]*)\))?)? Rank (\
 # Newest torch says in between which one was started.
 _STATUS = quick(r"(?i)last enqueued(?: NCCL)? work: (-?\d+)(?:, last started[^,]{0,80})?, last completed(?: NCCL)? work: (-?\d+)")
 _DUMP = quick(r"dump signal due to (?:a collective timeout|[\w ]+?) from  ?rank (\d+)")
+_OWN_DUMP = quick(r"dump signal due to a collective timeout from this local rank")
 _UNBOUNDED = 1 << 62
 _VARYING = {"ALLTOALL", "ALLTOALL_BASE", "SCATTER", "GATHER", "SEND", "RECV", "COALESCED", "RECVANYSOURCE", "_ALLTOALL_BASE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One rank's report that a collective timed out. Sizes are elements, `ran_ms` milliseconds; `group` is '' where unsaid."""
+    """One rank's report that a collective timed out. Sizes are elements, `ran_ms` milliseconds; `group` and `op` are '' where unsaid.
+
+    `claimed` is the number that the report gives itself, which is the rank only where the group is the whole job. `members` is how
+    many ranks the group has, where the sizes tell.
+    """
 
     rank: int | None
     group: str
@@ -52,6 +59,8 @@ class Wait:
     ran_ms: int | None
     timeout_ms: int | None
     line: Line
+    claimed: int | None = None
+    members: int | None = None
 
     @property
     def start_s(self) -> float | None:
@@ -81,6 +90,7 @@ class Suspicion:
     op: str = ""
     seq: int | None = None
     group: str = ""
+    sure: bool = True
 
 
 @dataclass(slots=True)
@@ -101,6 +111,7 @@ def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
     """The waits and states in all inputs, each rank and collective once."""
     state = Collectives()
     seen: set[tuple[object, ...]] = set()
+    own: list[Wait] = []
     for f in reading.files:
         group_of: dict[int, str] = {}
         prefixed = any(line.origin.rank is not None for line in f.lines)
@@ -109,24 +120,23 @@ def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
             if "Work" not in text and "ast enqueued" not in text and "dump signal" not in text and "Watchdog caught" not in text:
                 continue
             g = _GROUP.search(text)
-            rank = ranks.of_line(line)
+            rank = ranks.of_text(line, g.start() if g else len(text))
             inner = int(g[4] or g[5]) if g else None
             group = (g[3] or g[2] or g[1] or "") if g else ""
-            if rank is None and inner is not None and not prefixed and group in ("", "default_pg", "0"):
+            whole_job = inner is not None and group in ("", "default_pg", "0")
+            if rank is None and whole_job and (not prefixed or _goes_on(f.lines, index, inner, ranks)):
                 rank = inner
             if rank is not None and group:
                 group_of[rank] = group
-            whole = text
-            if "Watchdog caught" in text and "Work" not in text[text.index("Watchdog caught") + 8 :] and index + 1 < len(f.lines):
-                follower = f.lines[index + 1]
-                if follower.number == line.number + 1:
-                    whole = text + " " + follower.text
-            if w := _wait(whole, line, rank, group):
+            follower = f.lines[index + 1] if index + 1 < len(f.lines) else None
+            if follower is not None and (follower.number != line.number + 1 or follower.origin.rank is not None):
+                follower = None
+            if w := _wait(text, line, rank, group, follower, inner):
                 key = ("wait", w.rank, w.seq, w.op, w.numel_in, line.file if w.rank is None else 0)
                 if key not in seen:
                     seen.add(key)
                     state.waits.append(w)
-            if (m := _STATUS.search(text)) and rank is not None:
+            if rank is not None and (m := _search_wrapped(_STATUS, text, follower if "ast enqueued" in text else None)):
                 s = Status(rank, group or group_of.get(rank, ""), int(m[1]), int(m[2]), line)
                 if ("status", s.rank, s.group, s.enqueued, s.completed) not in seen:
                     seen.add(("status", s.rank, s.group, s.enqueued, s.completed))
@@ -135,18 +145,51 @@ def read_collectives(reading: Reading, ranks: Ranks) -> Collectives:
                 state.dump_lines.append(line)
                 if m := _DUMP.search(text):
                     state.dump_from.setdefault(int(m[1]), line)
+                elif _OWN_DUMP.search(text) and rank is not None and (m := _STATUS.search(text)) and int(m[1]) > int(m[2]):
+                    own.append(Wait(rank, group or group_of.get(rank, ""), int(m[2]) + 1, "", None, None, None, line))
+    # Who dumps because of its own timeout waits for what it has not completed, even where its watchdog's line is not in the log.
+    waiting = {(w.rank, w.group) for w in state.waits}
+    state.waits += [w for w in own if (w.rank, w.group) not in waiting]
     return state
 
 
-def _wait(text: str, line: Line, rank: int | None, group: str) -> Wait | None:
+def _goes_on(lines: list[Line], index: int, claimed: int | None, ranks: Ranks) -> bool:
+    """Whether a line that nobody signed goes on with what the rank that it names said right before: a terminal's edge parted them."""
+    before = lines[index - 1] if index else None
+    return before is not None and before.number == lines[index].number - 1 and ranks.of_line(before) == claimed
+
+
+def _members(op: str, numel_in: int, numel_out: int) -> int | None:
+    """How many ranks take part in an operation whose output holds the input of all of them, or the other way round."""
+    few, many = (numel_in, numel_out) if "GATHER" in op else (numel_out, numel_in)
+    if "ALLGATHER" not in op and "REDUCE_SCATTER" not in op or few <= 0 or many % few or many // few < 2:
+        return None
+    return many // few
+
+
+def _search_wrapped(expression: Quick, text: str, follower: Line | None) -> re.Match[str] | None:
+    """A match in a line, or in what a terminal's edge broke into this line and the next."""
+    m = expression.search(text)
+    if m is None and follower is not None:
+        m = expression.search(text + follower.text) or expression.search(text + " " + follower.text)
+    return m
+
+
+def _wait(text: str, line: Line, rank: int | None, group: str, follower: Line | None, claimed: int | None) -> Wait | None:
     if "Watchdog caught" not in text and "ran for" not in text:
         return None
+    # Where the parenthesis is not closed the line was broken in the middle of it.
+    open_work = follower is not None and text.count("(") > text.count(")") or "Work" not in text[text.rfind("Watchdog caught") + 8 :]
+    if follower is not None and open_work:
+        joined = text + follower.text
+        text = joined if _WORK.search(joined) or _OLD_WORK.search(joined) else text + " " + follower.text
     ran = _RAN.search(text)
     if m := _WORK.search(text):
         numel = int(m[3]) if m[3] and int(m[3]) < _UNBOUNDED else None
-        return Wait(rank, group, int(m[1]), m[2], numel, int(ran[1]) if ran else None, int(m[5]) if m[5] else None, line)
+        members = _members(m[2], numel, int(m[4])) if numel else None
+        return Wait(rank, group, int(m[1]), m[2], numel, int(ran[1]) if ran else None, int(m[5]) if m[5] else None, line, claimed, members)
     if m := _OLD_WORK.search(text):
-        return Wait(rank, group, int(m[1]) if m[1] else None, m[2], None, int(ran[1]) if ran else None, int(m[4]), line)
+        return Wait(rank, group, int(m[1]) if m[1] else None, m[2], None, int(ran[1]) if ran else None, int(m[4]), line, claimed)
     return None
 
 
@@ -170,7 +213,7 @@ def _diverged(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -
     """Ranks at one sequence number in another operation, or with another size, than the majority."""
     by_seq: dict[int, list[Wait]] = defaultdict(list)
     for w in waits:
-        if w.seq is not None:
+        if w.seq is not None and w.op:
             by_seq[w.seq].append(w)
     for seq, at in sorted(by_seq.items()):
         shapes: dict[tuple[str, int | None], set[int]] = defaultdict(set)
@@ -205,12 +248,25 @@ def _behind(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> 
     behind = behind or [s for s in others if s.group == group and s.enqueued >= 0]
     if not behind:
         return None
-    op = next((w.op for w in waits if w.seq == stuck), "")
+    op = next((w.op for w in waits if w.seq == stuck), "") or "collective"
+    if alone := _went_on_alone(waits, behind, stuck, op, group):
+        return alone
     out = tuple(sorted({s.rank for s in behind}))
     return Suspicion(
         "behind", out, tuple(s.line for s in behind),
         f"last enqueued collective {behind[0].enqueued}, below {op} {stuck} in which the others wait", op, stuck, group,
     )  # fmt: skip
+
+
+def _went_on_alone(waits: list[Wait], behind: list[Status], stuck: int, op: str, group: str) -> Suspicion | None:
+    """The one rank that went on with collectives where all others of the group stopped at the same one before."""
+    waiting = {w.rank for w in waits}
+    stopped = {s.rank for s in behind}
+    if len(waiting) != 1 or len(stopped) < 2 or {(s.enqueued, s.completed) for s in behind} != {(stuck - 1, stuck - 1)}:
+        return None
+    reason = f"it alone went on to {op} {stuck}, while the others of its group stopped behind {stuck - 1} and wait in no collective"
+    alone = tuple(r for r in waiting if r is not None)
+    return Suspicion("diverged", alone, (waits[0].line, *(s.line for s in behind)), reason, op, stuck, group, sure=False)
 
 
 def _first(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -> Suspicion | None:

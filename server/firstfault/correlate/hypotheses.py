@@ -16,20 +16,21 @@ from ..read.blocks import Structure, is_warned_of, key_of
 from ..read.quick import quick
 from .attempts import Attempt
 from .launchers import Exit, Launchers
-from .progress import ANSWERS_THAT_PROVE_SERVICE, ProgressFacts
+from .progress import ProgressFacts
 from .ranks import Ranks
 from .reading import Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_END_A_WAIT = 2
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
-ANSWERS_BEHIND_A_REQUEST = 2
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
 LONGEST_QUOTE = 400
+LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 # What a page says its lines tell of a process (page.tells).
-WAITED, LOST_PEER, EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "waited", "lost-peer", "exit", "exception", "normal-exit", "either"
+WAITED, LOST_PEER, UNREACHABLE = "waited", "lost-peer", "unreachable"
+EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "exit", "exception", "normal-exit", "either"
 
 
 @dataclass(slots=True)
@@ -97,8 +98,8 @@ class Facts:
         """The ranks a finding is about, quoted text included."""
         structure = self.structures[finding.line.file]
         number = finding.line.number
-        if (rank := structure.quoted_rank.get(number)) is not None:
-            return (rank,)
+        if (quoted := structure.quoted_rank.get(number)) is not None:
+            return quoted
         if (pid := structure.quoted_pid.get(number)) is not None and pid in self.ranks.by_pid:
             return (self.ranks.by_pid[pid],)
         if (index := structure.spawn_index.get(number)) is not None and self.ranks.one_node:
@@ -106,6 +107,10 @@ class Facts:
         named = self.ranks.of_finding(finding)
         if named is None:
             named = self._entry_rank(finding.line)
+        if named is None:
+            # A launcher's line about one process is about that process, whoever printed it.
+            ended = {e.rank for e in self.launchers.between(finding.line.file, number, number) if e.rank is not None}
+            named = tuple(sorted(ended)) or None
         if named is None and (head := structure.headed.get(number)) is not None and (rank := self.ranks.of_line(head)) is not None:
             return (rank,)
         return named
@@ -254,6 +259,9 @@ def _judged_attempts(facts: Facts) -> list[int]:
 def _recovered(facts: Facts, finding: Finding) -> bool:
     """Whether the rank went on training, or the job had finished, after this line."""
     ranks = facts.ranks_of(finding)
+    if finding.captures.get("absent") or finding.captures.get("ready"):
+        # Others say that these ranks are late: whoever says it, and goes on, has met them.
+        ranks = None if (reporter := facts.ranks.of_line(finding.line)) is None else (reporter,)
     rank = ranks[0] if ranks and len(ranks) == 1 else None
     if finding.captures.get("absent") or finding.captures.get("ready"):
         # Who waits for another goes on only when that one came.
@@ -274,8 +282,11 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
             enough = STEPS_THAT_END_A_WAIT
     if len(later) >= enough:
         return True
-    answers = ANSWERS_BEHIND_A_REQUEST if _is_of_a_request(facts, finding) else ANSWERS_THAT_PROVE_SERVICE
-    if facts.progress.serves_after(finding.line, answers) or (finding.strength == "symptom" and facts.progress.starts_after(finding.line)):
+    if facts.progress.serves_after(finding.line) or (_is_of_a_request(facts, finding) and facts.progress.works_after(finding.line)):
+        return True
+    if facts.library.page(finding.failure).tells == ANY_EXCEPTION and facts.progress.refuses_after(finding.line):
+        return True
+    if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
@@ -357,6 +368,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
             facts.chain_of(f) in known
             or (facts.chain_of(f) in worded and _only_cancels(f))
             or _is_remnant(f, findings)
+            or _is_only_a_timeout(facts, f, findings)
             or _device_reports_behind(f, findings)
             or _announces_a_process(facts, f)
         ):
@@ -378,6 +390,21 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
 def _only_cancels(f: Finding) -> bool:
     """Whether the exception is how asyncio ends a wait: of a chain the one with words of its own says what was waited for."""
     return not f.captures.get("message") and _exception_class(f) in ("CancelledError", "TimeoutError")
+
+
+def _is_only_a_timeout(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception says only that a time is over, and the one that was raised for it says what was waited for."""
+    return (
+        _exception_class(f).endswith("TimeoutError")
+        and not f.captures.get("message")
+        and any(
+            facts.library.page(o.failure).tells == WAITED
+            and o.line.file == f.line.file
+            and o.line.origin == f.line.origin
+            and 0 < o.line.number - f.line.number <= LINES_TO_THE_NEXT_IN_A_CHAIN
+            for o in findings
+        )
+    )
 
 
 def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:

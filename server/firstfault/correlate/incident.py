@@ -140,7 +140,12 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
             return
         used.add((line.file, line.number))
         first, last = line.raw_span(start, end)
-        out.append(Evidence(facts.reading.files[line.file].name, line.number, first, last, line.raw[:LONGEST_TEXT], role, says))
+        file = facts.reading.files[line.file]
+        number, raw = line.number, line.raw
+        if number in file.parts:
+            number, first, last, begin, stop = file.place(number, first, last)
+            raw = raw[begin : stop if stop >= 0 else None].rstrip(" ")
+        out.append(Evidence(file.name, number, first, last, raw[:LONGEST_TEXT], role, says))
 
     if root.kind != "finding":
         spans = {(f.line.file, f.line.number): f for f in reversed(facts.reading.files[root.lines[0].file].findings)}
@@ -172,7 +177,7 @@ def _evidence(facts: Facts, choice: Choice) -> tuple[Evidence, ...]:
 def _says(facts: Facts, choice: Choice, line: Line) -> str:
     """What a line says for a hypothesis that several lines show together."""
     root = choice.root
-    rank = facts.ranks.of_line(line)
+    rank = facts.ranks.of_text(line, len(line.text))
     if root.kind == "absent" and rank is not None:
         return f"rank {rank} gave up waiting"
     return root.reasons[0] if root.reasons else root.page.title
@@ -212,7 +217,7 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
                 order[f.strength],
                 _chain_position(facts, f),
                 not f.captures,
-                f.line.origin.rank is None,
+                facts.ranks.of_text(f.line, f.start) is None,
                 f.line.file,
                 f.line.number,
             )

@@ -1,6 +1,7 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
-Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, DeepSpeed, srun, mpirun, horovodrun, PALS, TGI and shells.
+Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, Lightning, Composer, DeepSpeed,
+srun, mpirun, horovodrun, PALS, TGI and shells.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ NEEDLES = {
     "exited with code": 0,
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
+    "Child process with PID": 0,
+    "crashed with exit code": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -76,6 +79,10 @@ _GLOO = quick(r"^Process (\d+) exit with status code (-?\d+)\.")
 _MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
+# [rank: 1] Child process with PID 7712 terminated with code -9. Lightning counts the processes of its own node.
+_CHILD = quick(r"(?:\[rank: (\d+)\] )?Child process with PID (\d+) terminated with code (-?\d+)")
+# Global rank 2 (PID 812) exited with code -7 · Rank 2 crashed with exit code -7.
+_COMPOSER = quick(r"\b(?:Global rank (\d+) \(PID (\d+)\) exited with code|Rank (\d+) crashed with exit code) (-?\d+)")
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 FIRST_TO_END = "first to end"
@@ -178,7 +185,7 @@ def read_launchers(reading: Reading) -> Launchers:
                     entry.host = host[1]
             elif (m := _EXITCODE.search(text)) and entry is not None and line.number - entry.line.number <= 4:
                 entry.code, entry.pid = int(m[1]), int(m[2])
-            elif (m := _TIME.search(text)) and "exitcode" not in text and " : " in text[:16]:
+            elif (m := _TIME.search(text)) and "exitcode" not in text and " : " in text.lstrip()[:14]:
                 entry = Exit(line, time_s=line.time_s, root=0 <= line.number - root_at <= 6)
                 facts.exits.append(entry)
             elif (m := _HOST.search(text)) and entry is not None and line.number - entry.line.number <= 4:
@@ -209,6 +216,11 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, -int(m[2]) if "signal" in m[0] else int(m[2]), int(m[1]), said="mpd"))
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
+            elif m := _CHILD.search(text):
+                local = int(m[1]) if m[1] else line.origin.rank
+                facts.exits.append(Exit(line, int(m[3]), None, local, pid=int(m[2]), time_s=line.time_s, said="lightning"))
+            elif m := _COMPOSER.search(text):
+                facts.exits.append(Exit(line, int(m[4]), int(m[1] or m[3]), pid=int(m[2]) if m[2] else None, said="composer"))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

@@ -5,6 +5,8 @@ Knows the progress lines of the training frameworks. Works on the sampled lines,
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -23,16 +25,28 @@ _STYLES = tuple(
         r"\biteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?elapsed time per iteration \((?P<u>ms|s)\): (?P<t>[\d.]+)",
         r"\[Rank \d+\] step=(?P<step>\d+)",
         r"\bglobal_step[:=] ?(?P<step>\d+)\b",
-        r"\b[Ss]teps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
+        r"\bsteps?[:= ]{1,3}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
         r"\beta: .*?\biter: (?P<step>\d+).*?\btime: (?P<s>[\d.]+)",
-        r"Epoch ?\[\d+\] ?\[(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
-        r"Epoch: \[\d+\] {1,2}\[ *(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        # Epoch [1][50/962] · Iter [900/20000] · Epoch(train)  [1][ 500/2931] · Iter(train) [  50/80000]
+        r"\b(?:Epoch|Iter)(?:\(train\))? {0,4}(?:\[\d+\] ?)?\[ *(?P<step>\d+)/ *(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        # Epoch: [0]  [3260/4572] … time: 0.11 · Train: data epoch: [1]  [ 285/3000] … time: 0.49
+        r"(?:\bEpoch|Train: data epoch): \[\d+\] {1,2}\[ *(?P<step>\d+)/(?P<total>\d+)\].*?\btime: (?P<s>[\d.]+)",
+        # Epoch: [0][  10/5005]	Time  0.512 ( 1.4) · Train: [0/300][10/1251]	eta … time 0.61 (1.02)
+        r"\b(?:Epoch|Train):? \[\d+(?:/\d+)?\]\[ *(?P<step>\d+)/ *(?P<total>\d+)\]\s.*?\b[Tt]ime:?\s{1,3}(?P<s>[\d.]+)",
         r"Train: \d+ \[ *(?P<step>\d+)/(?P<total>\d+)",
+        # Train Epoch: 1 [640/60000 (1%)]	Loss: 2.11
+        r"Train Epoch: \d+ \[ *(?P<step>\d+)/(?P<total>\d+) \(",
+        # epoch 001:    100 / 1234 loss=9.1, … ups=4.3, … num_updates=100
+        r"\bepoch \d+.*?\bnum_updates=(?P<step>\d+)",
+        # Epoch: 0, Step: 10, Rank: 0, loss = 1.21 · a heading such as `Step 2: install` has no loss
+        r"\bStep:? {0,8}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?=.{0,200}?[Ll]oss\b)",
+        # Epoch 3/9 ━━━━╺━━ 2314/3351 0:24:57
+        r"\bEpoch \d+/\d+ +[━╺╸ ]{1,200}(?P<step>\d+)/(?P<total>\d+) ",
         r"\bIter: (?P<step>\d+) Time\((?P<n>\d+) iters\): (?P<s>[\d.]+)s",
         r"\biter(?:ation)?[ :=]{1,3}(?P<step>\d+)\b",
         r"Epoch:? +\d+ \[ *(?P<step>\d+)/(?P<total>\d+)\]",
         r"Batch \[(?P<first>\d+)-(?P<step>\d+)\]\s+Speed:",
-        r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/it|(?P<rate>[\d.]+) ?\w+/s)",
+        r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/[a-z]{1,8}\b|(?P<rate>[\d.]+) ?\w+/s)",
         r"^(?P<step>\d+)\s+images/sec: [\d.]+ \+/- ",
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
         # epoch 002: 4510 / 21194 loss=3.1, num_updates=25700 · {"epoch": 1, "loss": "12.2", "num_updates": "20"}
@@ -41,7 +55,7 @@ _STYLES = tuple(
         r"\bIter #(?P<step>\d+): [\d.]+ img/sec",
     )
 )
-_LOSS = quick(r"(?i)loss\w*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates")
+_LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 # Lines that prove work without counting steps: End epoch 3: {'mean_loss': 2.41 · epoch 4, train loss 0.31 · the events of an MLPerf log.
@@ -55,8 +69,10 @@ _CAUGHT = quick(
     r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back to"
 )
 # What a program says when it starts from what an earlier one had saved.
-_RESUMED = quick(r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
-                r"(?:successfully )?loaded checkpoint .{0,200}at iteration")
+_RESUMED = quick(
+    r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
+    r"(?:successfully )?loaded checkpoint .{0,200}at iteration"
+)
 _ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
 # A bar of the work around training: alive, but no training step.
 _OTHER_WORK = quick(
@@ -70,9 +86,14 @@ _FINISHED = quick(
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
-# Avg generation throughput: 301.2 tokens/s, Running: 6 reqs · Decode batch. #running-req: 2 … gen throughput (token/s): 447.31
-_GENERATES = quick(r"(?:generation throughput: |gen throughput \(token/s\): )(?!0\.0+\b)\d")
+# A request that was at fault itself, and one that the server could not serve.
+_REFUSED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" (?:400|413|422)\b')
+_FAILED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 5\d\d\b')
+# Avg generation throughput: 88.0 tokens/s · cuda graph: True, gen throughput (token/s): 61.22
+_GENERATED = quick(r"\bgen(?:eration)? throughput(?: \(token/s\))?: (?:[1-9]|0\.0{0,3}[1-9])")
 ANSWERS_THAT_PROVE_SERVICE = 3
+LINES_TO_THE_ANSWER = 40
+WORK_BEHIND_A_REQUEST = 2
 CAUGHT_NEAR = 3
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
@@ -82,6 +103,8 @@ NEEDLES = dict.fromkeys(
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
         "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
+        " generation throughput: ", " gen throughput (",
+        '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
 )  # fmt: skip
 
@@ -113,6 +136,9 @@ class ProgressFacts:
     starts: list[Line] = field(default_factory=list)
     caught: list[Line] = field(default_factory=list)
     resumed: list[Line] = field(default_factory=list)
+    generated: list[Line] = field(default_factory=list)
+    refused: list[Line] = field(default_factory=list)
+    failed: list[Line] = field(default_factory=list)
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -129,18 +155,38 @@ class ProgressFacts:
         """Whether a server came up after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.starts)
 
-    def serves_after(self, line: Line, enough: int = ANSWERS_THAT_PROVE_SERVICE) -> bool:
+    def generates_after(self, line: Line) -> bool:
+        """Whether a server generated tokens after a line of the same input."""
+        return any(x.file == line.file and x.number > line.number for x in self.generated)
+
+    def works_after(self, line: Line) -> bool:
+        """Whether a server answered or generated more than once after a line of the same input."""
+        work = (x for known in (self.answers, self.generated) for x in known if x.file == line.file and x.number > line.number)
+        return sum(1 for _ in itertools.islice(work, WORK_BEHIND_A_REQUEST)) == WORK_BEHIND_A_REQUEST
+
+    def serves_after(self, line: Line) -> bool:
         """Whether a server went on to answer requests after a line of the same input."""
         later = [x for x in self.answers if x.file == line.file and x.number > line.number]
-        return len(later) >= enough
+        return len(later) >= ANSWERS_THAT_PROVE_SERVICE
 
     def caught_near(self, file: int, first: int, last: int) -> bool:
         """Whether the program says within a few lines of `first` to `last` that it goes on in spite of what they tell."""
-        return any(x.file == file and first - CAUGHT_NEAR <= x.number <= last + CAUGHT_NEAR for x in self.caught)
+        return _any_between(self.caught, file, first - CAUGHT_NEAR, last + CAUGHT_NEAR)
 
     def resumes_between(self, line: Line, later: Line) -> bool:
         """Whether work was taken up again from something saved between two lines of one input."""
-        return any(x.file == line.file and line.number < x.number < later.number for x in self.resumed)
+        return _any_between(self.resumed, line.file, line.number + 1, later.number - 1)
+
+    def refuses_after(self, line: Line) -> bool:
+        """Whether the process that printed a line at once refused the request, and served none badly: then the request was at fault."""
+
+        def near(answers: Sequence[Line]) -> bool:
+            i = bisect.bisect_right(answers, (line.file, line.number), key=lambda x: (x.file, x.number))
+            last = bisect.bisect_right(answers, (line.file, line.number + LINES_TO_THE_ANSWER), key=lambda x: (x.file, x.number))
+            p = line.origin
+            return any((x.origin.label, x.origin.pid) == (p.label, p.pid) for x in answers[i:last])
+
+        return near(self.refused) and not near(self.failed)
 
     def last(self) -> Step | None:
         """The last training step seen: the latest by time across inputs, by place in one."""
@@ -165,6 +211,12 @@ class ProgressFacts:
         return later
 
 
+def _any_between(lines: Sequence[Line], file: int, first: int, last: int) -> bool:
+    """Whether any of lines that are in file and line order has a number from `first` to `last`."""
+    i = bisect.bisect_left(lines, (file, first), key=lambda x: (x.file, x.number))
+    return i < len(lines) and lines[i].file == file and lines[i].number <= last
+
+
 def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
     """The progress lines among the sampled lines."""
     facts = ProgressFacts()
@@ -176,8 +228,12 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                     facts.finished_by.setdefault(rank, line)
             elif _STARTED.search(line.text):
                 facts.starts.append(line)
-            elif ('"POST ' in line.text and _ANSWERED.search(line.text)) or ("roughput" in line.text and _GENERATES.search(line.text)):
-                facts.answers.append(line)
+            elif '"POST ' in line.text:
+                for answer, known in ((_ANSWERED, facts.answers), (_REFUSED, facts.refused), (_FAILED, facts.failed)):
+                    if answer.search(line.text):
+                        known.append(line)
+            elif " throughput" in line.text and _GENERATED.search(line.text):
+                facts.generated.append(line)
             if _CAUGHT.search(line.text):
                 facts.caught.append(line)
             elif _RESUMED.search(line.text):

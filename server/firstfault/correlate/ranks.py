@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..model import Finding, Line
 from ..read.quick import quick
-from .launchers import Launchers
+from .launchers import Exit, Launchers
 from .reading import Reading
 
 NEEDLES = {
@@ -31,6 +31,10 @@ _COMM = quick(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?
 _WORLD = quick(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
 _NODES = quick(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
 _NPROC = quick(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
+_PLACE = re.compile(r"(?:(?:Vllm)?Worker[_ ])?(?:DP|PP|TP|EP)_?\d+(?:[_ ](?:DP|PP|TP|EP)_?\d+){0,3}")
+_COORDINATE = re.compile(r"(DP|PP|TP|EP)_?(\d+)")
+# 24/1752 [01:08<1:22:56,  2.88s/it][rank5]:[E602 …
+_GLUED = re.compile(r"\[rank(\d{1,6})\]:")
 # Rank of current process: 0. World size: 2
 _SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
@@ -72,13 +76,14 @@ class Ranks:
             known = self.by_device.get((o.host, o.device))
             if known is not None:
                 return known
-        if (
-            o.label
-            and (m := re.search(r"(?:_|\b)(?:TP|DP|rank)_?(\d+)\Z", o.label))
-            and re.fullmatch(r"(?:Worker_)?(?:TP|DP)_?\d+", o.label)
-        ):
-            return int(m[1]) if self.one_node else None
+        if o.label and self.one_node and (rank := _rank_at(o.label)) is not None:
+            return rank
         return self.named.get(line.file)
+
+    def of_text(self, line: Line, at: int) -> int | None:
+        """The global rank that printed what stands at a place of a line: a prefix may be glued behind another's unfinished line."""
+        glued = _GLUED.findall(line.text, 0, at) if "[rank" in line.text else []
+        return int(glued[-1]) if glued else self.of_line(line)
 
     def of_finding(self, finding: Finding) -> tuple[int, ...] | None:
         """The global ranks a finding is about: those its message names, else who printed it."""
@@ -86,9 +91,11 @@ class Ranks:
         for key in ("absent", "ranks"):
             if c.get(key):
                 return _ranks_in(c[key])
-        if c.get("ready") and self.world_size:
+        if c.get("ready"):
+            # Where the size of the job is not known, at least the ranks below the highest that came are.
             ready = set(_ranks_in(c["ready"]))
-            return tuple(r for r in range(self.world_size) if r not in ready)
+            missing = tuple(r for r in range(self.world_size or max(ready, default=0)) if r not in ready)
+            return missing or None
         if c.get("rank"):
             return _ranks_in(c["rank"])
         if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:
@@ -100,11 +107,29 @@ class Ranks:
                 return (known.pop(),)
         if c.get("task") and self.tasks_are_ranks:
             return _ranks_in(c["task"])
-        rank = self.of_line(finding.line)
+        rank = self.of_text(finding.line, finding.start)
         if rank is None and c.get("local_rank", "").isdigit():
             local = int(c["local_rank"])
             rank = self.by_local.get((None, local), local if self.one_node else None)
         return None if rank is None else (rank,)
+
+
+def is_place(label: str | None) -> bool:
+    """Whether a process is called after its place among the parallel workers of a serving engine."""
+    return label is not None and _PLACE.fullmatch(label) is not None
+
+
+def _rank_at(label: str) -> int | None:
+    """The rank at the place that a serving engine calls a worker after: `Worker_TP3`, `DP1 TP1 EP1`, `Worker_DP1_TP0_EP2`."""
+    if not _PLACE.fullmatch(label):
+        return None
+    place = {name: int(number) for name, number in _COORDINATE.findall(label)}
+    if place.pop("PP", 0):
+        return None  # How many ranks a stage has is not said.
+    if "DP" not in place:
+        return place.get("TP", place.get("EP"))
+    # Experts are spread over all ranks; without them only copies that are as many as the parts are ranks of their own.
+    return place.get("EP", place["DP"] if place.get("TP", place["DP"]) == place["DP"] else None)
 
 
 def _ranks_in(text: str) -> tuple[int, ...]:
@@ -157,7 +182,7 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
                 if o.task is not None:
                     agreeing += o.task == o.rank
                     disagreeing += o.task != o.rank
-                if o.pid is not None:
+                if o.pid is not None and line.text.strip():  # A rank and nothing behind it is a heading: what follows is quoted.
                     ranks.by_pid.setdefault(o.pid, o.rank)
             if o.host:
                 ranks.hosts.add(o.host)
@@ -195,7 +220,14 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
     labelled = len(tasks) > 1 and tasks == set(range(max(tasks) + 1))
     labelled = labelled or _several_tasks_a_host(launchers)
     ranks.tasks_are_ranks = not disagreeing and bool(agreeing or (labelled and not locals_seen and not ranks.seen))
+    if ranks.tasks_are_ranks:
+        launchers.keep([one for e in launchers.exits for one in _a_task_each(e)])
     return ranks
+
+
+def _a_task_each(e: Exit) -> list[Exit]:
+    """What srun says of several tasks in one line, as one exit a task with its rank."""
+    return [replace(e, rank=task, tasks=(task,)) for task in e.tasks] if e.tasks and e.rank is None else [e]
 
 
 def _several_tasks_a_host(launchers: Launchers) -> bool:
@@ -253,10 +285,11 @@ def _from_exits(ranks: Ranks, launchers: Launchers) -> None:
                 ranks.by_local.setdefault((None, e.local_rank), e.rank)
     locals_ended = {e.local_rank for e in launchers.exits if e.local_rank is not None}
     if len(ranks.seen) == 1 and len(locals_ended) == 1 and not tables:
-        # One process a pod: its local rank is 0, whatever its rank.
+        # One process a pod: its local rank is 0, whatever its rank. Who else speaks may be a survivor.
         rank, local = next(iter(ranks.seen)), next(iter(locals_ended))
-        ranks.by_local.setdefault((None, local), rank)
-        ranks.one_node = ranks.one_node and rank == local
+        if _may_be(rank, local, len(launchers.closed_pids) + 1):
+            ranks.by_local.setdefault((None, local), rank)
+            ranks.one_node = ranks.one_node and rank == local
     for e in launchers.exits:
         if e.rank is None and e.local_rank is not None:
             known = ranks.by_pid.get(e.pid or -1)
@@ -267,6 +300,11 @@ def _from_exits(ranks: Ranks, launchers: Launchers) -> None:
             e.rank = known
             if known is not None and e.pid is not None:
                 ranks.by_pid.setdefault(e.pid, known)
+
+
+def _may_be(rank: int, local: int, processes: int) -> bool:
+    """Whether a global rank can have this local rank on a host that runs at least so many processes, as many as every other host."""
+    return rank == local or any((rank - local) % n == 0 for n in range(max(local + 1, processes), rank - local + 1))
 
 
 def write_ranks(ranks: Iterable[int]) -> str:

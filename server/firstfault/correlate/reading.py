@@ -13,7 +13,8 @@ from ..model import Finding, Line
 class FileReading:
     """One input: its candidate lines in order, a thin sample of all its lines, and its findings.
 
-    `openings` holds for each of its first lines that comes again the numbers of all lines like it.
+    `openings` holds for each of its first lines that comes again the numbers of all lines like it, `parts` the lengths of the parts of
+    each line that was put together, by the number of its first part.
     """
 
     index: int
@@ -31,6 +32,16 @@ class FileReading:
     named_rank: int | None = None
     named_host: str | None = None
     openings: list[list[int]] = field(default_factory=list)
+    parts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def place(self, number: int, first: int, last: int) -> tuple[int, int, int, int, int]:
+        """Where columns of a line stand in the input: (line, first, last column, begin and end of that part in the whole)."""
+        at = 0
+        for length in self.parts.get(number, ()):
+            if first < at + length:
+                return number, first - at, min(last, at + length) - at, at, at + length
+            at, number = at + length, number + 1
+        return number, first - at, last - at, at, -1
 
 
 @dataclass(slots=True)

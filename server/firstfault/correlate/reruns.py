@@ -61,8 +61,10 @@ def _repeated_openings(file: FileReading, structure: Structure) -> Iterator[int]
         return
     ends = [line.number for line in file.lines if _ENDED.search(line.text)]
     deaths = _deaths(file, structure)
-    for i, places in enumerate(file.openings):
-        others = [(set(o), o[0] - places[0]) for j, o in enumerate(file.openings) if j != i]
+    # An excerpt that begins with failures has no opening: a job that printed one is no longer beginning.
+    openings = [o for o in file.openings if o[0] < min(deaths, default=o[0] + 1)]
+    for i, places in enumerate(openings):
+        others = [(set(o), o[0] - places[0]) for j, o in enumerate(openings) if j != i]
         starts = [p for p in places[1:] if any(p + apart in other for other, apart in others)]
         since, found = places[0], []
         # Runs that ended in silence began too, so no more need to have died than began before the first death.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..evidence.flight_recorder import compare
 from ..model import Finding, Line, Role
+from ..read.quick import quick
 from .collectives import Collectives, Suspicion
 from .communicators import split_communicator
 from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis
@@ -14,6 +15,8 @@ from .progress import find_stall, lagging_ranks, slow_ranks, usual_gap_s
 from .ranks import write_ranks
 from .stacks import odd_stacks, read_stacks
 
+# allreduce.layer1.weight [ready ranks: 5, 1, 4]
+_READY = quick(r"\[ready ranks: ?(\d+(?:, ?\d+)*)\]")
 CANCEL_STALL_S = 20.0
 CANCEL_STALL_STEPS = 50
 SKIPS_IN_A_ROW = 8
@@ -77,7 +80,7 @@ def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collecti
     """Hypotheses that no single line shows: a rank behind, diverged, late or absent."""
     out: list[Hypothesis | None] = []
     if suspicion and suspicion.kind in ("behind", "diverged", "late"):
-        strength = "probable" if suspicion.kind == "late" else "direct"
+        strength = "direct" if suspicion.sure and suspicion.kind != "late" else "probable"
         out.append(_shown(facts, suspicion.kind, suspicion.ranks, suspicion.lines, strength, suspicion.reason))
     elif left := _left_early(facts, hypotheses):
         ranks, lines = left
@@ -88,6 +91,14 @@ def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collecti
         verb = "reports" if len(ranks) == 1 else "report"
         reason = f"rank {write_ranks(ranks)} {verb} no timeout although every other rank does"
         out.append(_shown(facts, "absent", ranks, lines, "probable", reason))
+    if stalled := _stalled_apart(facts, hypotheses):
+        named, shown, several = stalled
+        if several:
+            reason = "some ranks wait in one operation while the others wait in another"
+            out.append(_shown(facts, "diverged", named, shown, "probable", reason))
+        elif named:
+            reason = f"no list of the ranks that came has rank {write_ranks(named)}"
+            out.append(_shown(facts, "absent", named, shown, "probable", reason))
     if counts := _uneven_counts(facts, hypotheses):
         ranks, lines = counts
         reason = f"rank {write_ranks(ranks)} has the fewest items and so was the first to run out"
@@ -116,6 +127,29 @@ def _recorded(facts: Facts) -> Hypothesis | None:
     if shown is not None:
         shown.op = found.op
     return shown
+
+
+def _stalled_apart(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...] | None, tuple[Line, ...], bool] | None:
+    """What lists of the ranks that are ready for each stalled operation show: (ranks, lines, whether two operations share no rank)."""
+    lists: list[frozenset[int]] = []
+    lines: list[Line] = []
+    if not any(h.tells == WAITED for h in hypotheses):
+        return None
+    for f in (f for f in facts.reading.findings() if f.captures.get("ready")):
+        found = [frozenset(int(r) for r in m[1].split(",")) for m in _READY.finditer(f.line.text)]
+        if found:
+            lists += found
+            lines.append(f.line)
+    if not lists:
+        return None
+    sizes = sorted(set(lists), key=lambda ready: (-len(ready), sorted(ready)))
+    apart = [ready for ready in sizes[1:] if not ready & sizes[0]]
+    if apart:
+        odd = tuple(sorted(frozenset().union(*apart)))
+        return (odd if len(odd) < len(sizes[0]) else None), tuple(lines), True
+    came = frozenset().union(*lists)
+    size = facts.ranks.world_size or max(came)
+    return tuple(r for r in range(size) if r not in came), tuple(lines), False
 
 
 def _uneven_counts(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:
@@ -165,8 +199,11 @@ def absent_ranks(
                 victims.setdefault(e.rank, reports[0])
     if not any_report and not any(h.tells == WAITED and h.strength != "symptom" for h in hypotheses) and not collectives.waits:
         return None
-    size = facts.ranks.world_size or (max(facts.ranks.seen | set(victims), default=-1) + 1)
-    absent = tuple(r for r in range(size) if r not in victims)
+    members = max((w.members or 0 for w in collectives.waits), default=0)
+    size = facts.ranks.world_size or max(*facts.ranks.seen, *victims, -1, members - 1) + 1
+    # A report that lost its prefix still says which rank of its group it is.
+    unsigned = {w.claimed for w in collectives.waits if w.rank is None}
+    absent = tuple(r for r in range(size) if r not in victims and r not in unsigned)
     few = len(absent) * 2 <= len(victims) or (len(absent) <= len(victims) and set(absent) <= facts.ranks.seen)
     if not absent or len(victims) < 2 or not few:
         # Of two ranks the other one is meant, if it is seen to live: by its own lines, or by progress that nobody signs.

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..model import Line
+from .ranks import is_place
 from .reading import FileReading
 
 EXCERPT_LINES = 200
@@ -108,12 +109,24 @@ _JOB = (
     ("flash", r"\bflash[_-]attn"),
     ("xformers", r"\bxformers\b"),
     ("bitsandbytes", r"\bbitsandbytes\b"),
+    ("lmdeploy", r"(?i)\blmdeploy(?![a-z])"),
+    ("turbomind", r"(?i)\bturbomind"),
+    ("trl", r"\btrl/(?:[a-z_]+/)*[a-z_]+\.py|(?:from|import) trl\b"),
+    ("peft", r"\bpeft/(?:[a-z_]+/)*[a-z_]+\.py|(?:from|import) peft\b"),
+    ("swift", r"\bswift/(?:llm|megatron|plugin|pipelines|trainers)/|\bswift/cli/(?:sft|pt|rlhf|infer|deploy|eval|export|_megatron)\b"),
     ("openrlhf", r"(?i)\bopenrlhf"),
+    ("nemo_rl", r"\bnemo_rl[/.]"),
+    ("skyrl", r"\bskyrl\w*[/.]"),
+    ("rlinf", r"\brlinf[/.]"),
+    ("areal/", r"\bareal/"),
     ("verl", r"\bverl[./]"),
     ("ggml", r"\bggml_"),
     ("pbs", r"\bPBS: job killed|\bPBS_"),
     ("lsf", r"\bLSB_|\bLSF\b|TERM_(?:MEM|RUN)LIMIT"),
-    ("ray", r"\bray::|RayTask|RayWorker|\braylet\b|\bray\.[a-z]"),
+    ("ray", r"\bray::|RayTask|\bRay\w{0,24}(?:Worker|Actor)|\braylet\b|\bray\.[a-z]"),
+    ("/ray/", r"/ray/(?:_private|air|data|rllib|serve|train|tune|util)/"),
+    ("traincontroller", r"\bTrainController\b"),
+    ("workerdict", r"\bWorkerDict\b"),
     ("slurm", r"slurmstepd|SLURM_|\bslurm[._]"),
     ("srun", r"\bsrun[: ]"),
     ("scancel", r"\bscancel\b"),
@@ -180,7 +193,7 @@ def _is_job(file: FileReading) -> bool:
 
 
 def _speaks_of_a_job(line: Line) -> bool:
-    if line.origin.rank is not None or line.origin.local_rank is not None:
+    if line.origin.rank is not None or line.origin.local_rank is not None or is_place(line.origin.label):
         return True
     text = line.raw if len(line.raw) <= _LONGEST_TEXT else line.raw[: _LONGEST_TEXT // 2] + " " + line.raw[-_LONGEST_TEXT // 2 :]
     low = text.lower()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..model import Finding, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
@@ -9,6 +11,10 @@ from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothe
 from .launchers import Exit
 from .progress import lagging_ranks
 from .signs import absent_ranks, reporters
+
+# NameErrorNameError: : name 'x' is not definedname 'x' is not defined
+_GLUED_NAMES = re.compile(r"((?<!\w)[A-Z]\w{1,50}?(?:Error|Exception))\1+")
+_BETWEEN_WORDS = re.compile(r"[^\w'./-]+|(?:(?<=GPU )|(?<=cuda:))\d+")
 
 
 def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], collectives: Collectives) -> tuple[int, ...] | None:
@@ -18,7 +24,8 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     pointed = _pointed_at(facts, root)
     if pointed:
         return pointed
-    if root.tells == EITHER:
+    if root.tells == EITHER or all(f.captures.get("reporter") for f in root.findings):
+        # Whoever reports that others did not come is none of those it waited for.
         return None
     if root.tells in (WAITED, LOST_PEER):
         return _behind_the_victims(facts, root, pool, collectives)
@@ -97,7 +104,8 @@ def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
         if c.get("reporter", "").isdigit() and c.get("world", "").isdigit():
             reporters.add(int(c["reporter"]))
             size = max(size, int(c["world"]))
-            counted = max(counted, int(c["count"])) if c.get("count", "").isdigit() else counted
+            came = c.get("count") or c.get("joined", "")
+            counted = max(counted, int(came)) if came.isdigit() else counted
         if c.get("joined", "").isdigit() and c.get("world", "").isdigit():
             speaking = facts.speaking_ranks()
             if len(speaking) == int(c["joined"]) < int(c["world"]) and max(speaking) < int(c["world"]):
@@ -127,9 +135,9 @@ def _listed_below(facts: Facts, root: Hypothesis) -> set[int]:
 
 def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
     """Where several reports compare two ranks each (`first` and `second`), the one rank that every report names."""
-    # Other pages compare devices, which have names.
     named = [(f.captures.get("first", ""), f.captures.get("second", "")) for f in root.findings]
-    pairs = {(a, b) for a, b in named if a.isdecimal() and b.isdecimal()}
+    # What a message compares may be devices: only numbers are ranks.
+    pairs = {(a, b) for a, b in named if a.isdigit() and b.isdigit()}
     if len(pairs) < 3:
         return ()
     common = set.intersection(*({a, b} for a, b in pairs))
@@ -152,6 +160,10 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_furth
     copies = _copies(facts, root)
     if world is not None and (len(failing) >= world or copies >= world):
         return ()
+    stopped = {e.rank for e in facts.launchers.exits if e.stopped and e.rank is not None}
+    if len(failing) > 1 and copies <= len(failing) and stopped - failing:
+        # Each of those that failed printed it once, and the launcher had to stop others.
+        return tuple(sorted(failing))
     if copies < 2:
         roots = {e.rank for e in own if e.root and e.rank is not None}
         return tuple(sorted(roots)) if len(roots) == 1 else None
@@ -174,7 +186,10 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
         streams.add((o.pid, o.label, o.device, o.host))
         if (f.line.file, head.number) not in heads and (raised is None or raised.position == 0):
             heads.add((f.line.file, head.number))
-            texts[f.line.text[f.start : f.start + 80]] = texts.get(f.line.text[f.start : f.start + 80], 0) + 1
+            # Carets and blanks of others that wrote at once stand between the words, and a device has another number.
+            words = _BETWEEN_WORDS.sub("", f.line.text[f.start : f.start + 120])[:60]
+            glued = _GLUED_NAMES.search(f.line.text[:400])
+            texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)
     alike = max([*texts.values(), *(_glued(facts, f) for f in root.nobody)], default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
     return min(alike, len(streams)) if labelled else alike

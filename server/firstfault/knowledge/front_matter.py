@@ -24,9 +24,9 @@ TABLES = {
     "missing": (("fact", "command"), ("decides",)),
 }
 KEYS = {*TEXTS, *LISTS, *TABLES, "alternatives"}
-# What a line of this failure tells of its process: it waited for others, lost a peer, only ended, raised any exception, ended well,
-# or disagrees with a peer, where either may be wrong.
-TELLS = ("waited", "lost-peer", "exit", "exception", "normal-exit", "either")
+# What a line of this failure tells of its process: it waited for others, lost a peer, could not reach one, only ended, raised any
+# exception, ended well, or disagrees with a peer, where either may be wrong.
+TELLS = ("waited", "lost-peer", "unreachable", "exit", "exception", "normal-exit", "either")
 # What shows this failure although no single line does: see the correlating functions.
 SHOWN_BY = ("behind", "late", "absent", "left", "counts", "stacks", "split", "diverged", "slow", "stall", "skips")
 ALLOWED: Mapping[str, Sequence[str]] = {

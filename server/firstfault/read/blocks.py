@@ -24,6 +24,11 @@ NEEDLES = {
     "Error in sys.excepthook": 1,
     "Retry attempt failed:": 1,
     "ray::": 1,
+    "Training failed due to worker errors": 1,
+    " Error Snippet]": 4,
+    "--Begin global rank ": 1,
+    "--End global rank ": 0,
+    "alling back to": 0,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
@@ -31,8 +36,13 @@ _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<functio
 _IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$")
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
+# What Ray Train reports of all workers: a heading for each, one at the start of a line.
+_REPORT = quick(r"Training failed due to worker errors:$")
+_REPORTED_RANKS = quick(r"(?:^|[)\]] )\[Rank (\d{1,6}(?:,\d{1,6}){0,9999})(?: Error Snippet\]:|\])\s*$")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
+# ----------Begin global rank 2 STDERR---------- : Composer's launcher quotes what its processes wrote.
+_SECTION = quick(r"-{10}(Begin|End) global rank (\d+) ")
 # Scheduler hit an exception: Traceback (most recent call last):
 _HEADED = quick(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
@@ -40,6 +50,9 @@ _RAY = quick(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
 # WARNING 03-04 05:06:07 [import_utils.py:408] · W0304 05:06:07.101000 4711 torch/_dynamo/convert_frame.py:1009]
 _WARNING = quick(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
+# [WARNING] [engine.py:1690:_configure_optimizer] Build failed ( … ), falling back to torch.optim.AdamW.
+_WARNS = re.compile(r"\W{0,2}WARN(?:ING)?\b")
+_FALLS_BACK = "alling back to"
 _BLOCK_LINES = 40
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
@@ -74,7 +87,7 @@ class Structure:
 
     code: set[tuple[int, int]] = field(default_factory=set)
     raised: dict[tuple[int, int], Raised] = field(default_factory=dict)
-    quoted_rank: dict[int, int] = field(default_factory=dict)
+    quoted_rank: dict[int, tuple[int, ...]] = field(default_factory=dict)
     quoted_pid: dict[int, int] = field(default_factory=dict)
     spawn_index: dict[int, int] = field(default_factory=dict)
     ignored: set[int] = field(default_factory=set)
@@ -100,7 +113,9 @@ class _Stream:
     ignored: bool = False
     was_ignored: bool = False
     opened: int = -10
-    rank: int | None = None
+    rank: tuple[int, ...] | None = None
+    reported: tuple[int, ...] | None = None
+    reports: bool = False
     pid: int | None = None
     spawn: int | None = None
     last_number: int = -10
@@ -113,9 +128,20 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     chains = 0
     head: Line | None = None
     last_headed = 0
+    section: int | None = None
+    warned = 0
     for line in lines:
         text = line.text
         o = line.origin
+        if _WARNS.match(text) or is_warned_of(line):
+            warned = line.number
+        elif line.number - warned > _BLOCK_LINES or o or (len(line.columns) and line.columns[0] > 0):
+            warned = 0
+        if warned and _FALLS_BACK in text:
+            # A warning that ends in what is done instead tells of what the program got past.
+            out.ignored.update(range(warned, line.number + 1))
+        if m := _SECTION.search(text):
+            section = int(m[2]) if m[1] == "Begin" else None
         if head is not None and (o or line.number - last_headed > _BLOCK_LINES):
             head = None
         if head is not None:
@@ -123,21 +149,27 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             out.headed[line.number] = head
         elif o and _HEADED.search(text):
             head, last_headed = line, line.number
-        stream = streams.setdefault((o.rank, o.local_rank, o.task, o.pid, o.label), _Stream())
+        reported = _REPORTED_RANKS.search(line.raw)
+        stream = streams.setdefault((None if reported else o.rank, o.local_rank, o.task, o.pid, o.label), _Stream())
         if line.number - stream.last_number > _BLOCK_LINES:
             stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
-            stream.rank = stream.pid = stream.spawn = None
-            stream.ignored = False
+            stream.rank = stream.reported = stream.pid = stream.spawn = None
+            stream.ignored = stream.reports = False
         stream.last_number = line.number
         if _IGNORED.search(text):
             stream.ignored, stream.frames, stream.linked, stream.opened = True, [], False, line.number
+        if _REPORT.search(text):
+            stream.reports = True
+        elif reported and stream.reports:
+            stream.rank = stream.reported = tuple(int(r) for r in reported[1].split(","))
+            stream.frames, stream.in_frame, stream.linked = [], False, False
         if m := _SPAWN.search(text):
             stream.spawn = int(m[1] or m[2])
         if m := _RAY.search(text):
             stream.pid = int(m[1])
         if "Traceback (most recent call last)" in text or "Original Traceback" in text:
             quoted = _QUOTED_RANK.search(text)
-            stream.rank = int(quoted[1]) if quoted else (stream.rank if stream.linked else None)
+            stream.rank = (int(quoted[1]),) if quoted else (stream.rank if stream.linked else stream.reported)
             if not stream.linked:
                 chains += 1
                 stream.chain, stream.position = chains, 0
@@ -169,7 +201,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 out.chain_at[key_of(line)] = stream.chain
                 if stream.ignored or is_warned_of(line):
                     out.ignored.add(line.number)
-                stream.frames, stream.in_frame, stream.linked = [], False, False
+                stream.first, stream.frames, stream.in_frame, stream.linked = None, [], False, False
                 stream.was_ignored, stream.ignored = stream.ignored, False
                 last_headed -= _BLOCK_LINES - 4  # what goes on, goes on at once
             else:
@@ -178,9 +210,13 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             out.ignored.add(line.number)
         if _CODE_START.match(text) and not line.origin and "Traceback" not in text and _is_statement(text):
             out.code.add(key_of(line))
-        for value, table in ((stream.rank, out.quoted_rank), (stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
+        if stream.rank is not None:
+            out.quoted_rank[line.number] = stream.rank
+        for value, table in ((stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value
+        if section is not None:
+            out.quoted_rank.setdefault(line.number, (section,))
     return out
 
 

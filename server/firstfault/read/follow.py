@@ -47,6 +47,11 @@ class FollowedFile:
         """How many bytes from the beginning a checkpoint covers."""
         return self._reader.settled_bytes
 
+    @property
+    def read_bytes(self) -> int:
+        """How many bytes were read so far."""
+        return self._offset
+
     def rename(self, name: str, path: Path) -> None:
         """The same file has another name now."""
         self.name, self.path = name, path

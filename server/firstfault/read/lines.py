@@ -16,6 +16,10 @@ from .origin import read_origin
 LONGEST_LINE = 64_000
 # ESC[36m, ESC]633;C BEL, and their textual remains in cloud logs: #033[1;36m
 _CODES = re.compile(r"(?:\x1b|#033|\\x1b|\\u001b)\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_=>]")
+#  45%|####5     | 45/100 [01:12<01:28,  1.61s/it, loss=0.234][rank0]: … · Epoch 10: 240it [05:55,  1.47s/it][rank0]:[E…
+_BEHIND_A_BAR = re.compile(r"(?!\[rank)[^\r]{0,400}?(?:it/s|s/it|%\|)[^\r\[\]]{0,120}\]? ?(?=\[rank\d{1,6}\]: ?)")
+# … NCCL version 2.21.5[rank3]: ValueError: … — two ranks wrote at once, and a newline came late.
+_GLUED = re.compile(r"(?<=[\w.)'\"])(?=\[rank\d{1,6}\]: ?(?:\[[EWIF]\d|Traceback \(|(?:\w{1,40}\.){0,6}\w{1,40}(?:Error|Exception)\b))")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -62,16 +66,31 @@ def complete_times(lines: Sequence[Line]) -> list[Line]:
 
 
 def segments(raw: str) -> Iterator[tuple[int, str]]:
-    """The parts of a raw line between carriage returns, each with its first column: what a terminal showed one after the other."""
+    """The parts of a raw line that a terminal showed one after the other, each with its first column.
+
+    Carriage returns part them, and a rank that speaks behind another's progress bar.
+    """
     raw = raw.rstrip("\r")
     if "\r" not in raw:
-        yield 0, raw
+        yield from _behind_bars(raw, 0)
         return
     at = 0
     for part in raw.split("\r"):
         if part:
-            yield at, part
+            yield from _behind_bars(part, at)
         at += len(part) + 1
+
+
+def _behind_bars(part: str, at: int) -> Iterator[tuple[int, str]]:
+    end = 0
+    if "[rank" in part:
+        if m := _BEHIND_A_BAR.match(part[:LONGEST_LINE]):
+            yield at, part[: m.end()]
+            end = m.end()
+        while m := _GLUED.search(part[:LONGEST_LINE], end + 1):
+            yield at + end, part[end : m.start()]
+            end = m.start()
+    yield at + end, part[end:]
 
 
 def _without_codes(raw: str) -> tuple[str, list[int] | range]:

@@ -14,6 +14,9 @@ from .clock import read_time
 
 _MOST_PREFIXES = 10
 _NUMBERS = ("rank", "local_rank", "task", "pid", "device")
+_PROCESS = frozenset(("label", "pid"))
+_SIGNS = ("rank", "local_rank", "pid", "device")
+_MOST_BLANKS = 24
 
 
 @functools.lru_cache(maxsize=1)
@@ -77,20 +80,30 @@ def family_data() -> list[dict[str, Any]]:
 def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
     """How many characters of `text` are prefixes, who printed the line, and when, as far as it says.
 
-    The first prefix to name something wins, so a rank printed by the process outranks what it quotes.
+    The first prefix to name something wins, so a rank printed by the process outranks what it quotes. Only a process that stands
+    behind a service, or behind the process that hands its lines on, is the one that speaks: `engine-1 | (Worker_TP0 pid=7) …`.
     """
     found: dict[str, Any] = {}
     time: tuple[float, bool] | None = None
     at = 0
     stages = _stages()
     for _ in range(_MOST_PREFIXES):
+        # A block that was indented as a whole keeps its prefixes behind the blanks.
+        begin = at + _indented(text, at)
         for stage in stages:
             if stage.only_first and ("task" in found or "rank" in found):
                 continue
             m = stage.pattern.match(text, at)
+            if (m is None or m.end() == at) and begin > at and not stage.only_first:
+                m = stage.pattern.match(text, begin)
+                if m is not None and not any(m[group] for key, group in stage.fields[m.lastindex or 0] if key in _SIGNS):
+                    m = None
             if m is None or m.end() == at:
                 continue
-            for key, group in stage.fields[m.lastindex or 0]:
+            fields = stage.fields[m.lastindex or 0]
+            if "label" in found and _PROCESS <= {key for key, group in fields if m[group] is not None}:
+                found = {key: value for key, value in found.items() if key not in _PROCESS}
+            for key, group in fields:
                 value = m[group]
                 if value is None:
                     continue
@@ -101,10 +114,35 @@ def read_origin(text: str) -> tuple[int, Origin, tuple[float, bool] | None]:
             at = m.end()
             break
         else:
-            break
+            # What torch writes in front of a rank's lines stays what it is behind a label that no family knows.
+            if "rank" in found or (m := _behind_a_label(text, at)) is None:
+                break
+            found["rank"], at = int(m[1]), m.end()
     if time is None or time[1]:
         time = _better(time, read_time(text[at : at + 160]))
     return at, _origin(tuple(found.items())) if found else _NOBODY, time
+
+
+_RANK = re.compile(r"\[rank(\d{1,6})\]: ?")
+_LONGEST_LABEL = 100
+_SPEAKS = re.compile(r"Error|Exception|Traceback|\brank\b|it/s|s/it|%\||['\"]\Z|(?:\b[a-z]{2,} ){2}\Z")
+
+
+def _behind_a_label(text: str, at: int) -> re.Match[str] | None:
+    """torch's own sign of a rank behind a few words that say nothing themselves."""
+    where = text.find("[rank", at, at + _LONGEST_LABEL)
+    m = _RANK.match(text, where) if where > at else None
+    return None if m is None or _SPEAKS.search(text[at:where]) else m
+
+
+def _indented(text: str, at: int) -> int:
+    """How many blanks stand before a letter or bracket that a prefix can begin with."""
+    if text[at : at + 1] not in (" ", "\t"):
+        return 0
+    end = at
+    while end < len(text) and end - at <= _MOST_BLANKS and text[end] in " \t":
+        end += 1
+    return end - at if end - at <= _MOST_BLANKS and end < len(text) else 0
 
 
 _NOBODY = Origin()

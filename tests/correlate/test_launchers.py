@@ -1,0 +1,72 @@
+"""Which rank a launcher's own words are about: Lightning, Composer, srun."""
+
+from .check import check
+from .logs import traceback
+
+STDERR = "----------{} global rank 5 STDERR----------"
+
+
+def join(*lines):
+    return "\n".join(lines) + "\n"
+
+
+def child(rank, code, before=""):
+    return f"{before}[rank: {rank}] Child process with PID 4411 terminated with code {code}. Forcefully terminating all other processes to avoid zombies"
+
+
+def test_lightning_names_the_child_that_ended_whoever_logs_it():
+    check(join("Epoch 1: 10/90", child(2, -9, "INFO: ")), "process-killed", [2], verdict="undetermined")
+
+
+def test_the_child_that_lightning_saw_end_printed_the_one_exception():
+    log = join(traceback("KeyError: 'mask'"), child(3, 1, "2031-05-06 launcher.py:224 "))
+    check(log, "python-exception", [3], evidence="KeyError")
+
+
+def test_composer_names_the_rank_that_crashed():
+    log = join(
+        "ERROR:composer.cli.launcher:Rank 6 crashed with exit code -7.",
+        "Global rank 0 (PID 910) exited with code -15",
+        "Global rank 6 (PID 916) exited with code -7",
+    )
+    check(log, "process-sigbus", [6])
+
+
+def test_what_composer_quotes_of_a_process_is_that_process_speaking():
+    log = join(
+        "Global rank 5 (PID 915) exited with code 1",
+        STDERR.format("Begin"),
+        traceback("ValueError: no shard of split 'val'"),
+        STDERR.format("End"),
+        "Global rank 4 (PID 914) exited with code -15",
+    )
+    check(log, "python-exception", [5], evidence="ValueError")
+
+
+def test_behind_the_quoted_part_composer_speaks_for_itself():
+    quoted = [STDERR.format("Begin"), "Building trainer...", STDERR.format("End")]
+    check(join(*quoted, traceback("RuntimeError: the launcher lost its socket")), "python-exception", None)
+
+
+def test_the_one_task_that_srun_saw_exit_printed_the_one_exception():
+    log = join(
+        traceback("FileExistsError: [Errno 17] File exists: '/data/cache/s1'"),
+        "srun: error: n4: task 3: Exited with exit code 1",
+        "srun: error: n4: tasks 0-2: Terminated",
+    )
+    check(log, "python-exception", [3], evidence="FileExistsError")
+
+
+def test_a_task_that_launches_the_processes_of_its_node_is_no_rank():
+    log = join(traceback("KeyError: 'mask'"), "srun: error: n4: task 3: Exited with exit code 1", "srun: error: n5: task 4: Terminated")
+    check(log, "python-exception", None)
+
+
+def test_tasks_that_failed_alike_while_others_had_to_be_stopped_were_the_first():
+    oom = "job.trainer | OOM: Ran out of memory with exception: CUDA out of memory. Tried to allocate 9.75 GiB (GPU {}; 39.17 GiB total capacity)"
+    log = join(
+        *(oom.format(gpu) for gpu in (1, 3)),
+        "srun: error: n4: tasks 1,3: Exited with exit code 1",
+        "srun: error: n4: tasks 0,2: Terminated",
+    )
+    check(log, "cuda-out-of-memory", [1, 3])

@@ -79,7 +79,7 @@ _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="

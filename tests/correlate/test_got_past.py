@@ -38,7 +38,8 @@ step 11 loss: 3.18
 
 
 def test_steps_of_json_trainers_prove_progress():
-    steps = "\n".join(f'2026-03-04 10:0{i}:12 | INFO | train_inner | {{"epoch": 1, "loss": "{9 - i}.2", "num_updates": "{i}0"}}' for i in range(1, 5))
+    record = '2026-03-04 10:0{0}:12 | INFO | train_inner | {{"epoch": 1, "loss": "{1}.2", "num_updates": "{0}0"}}'
+    steps = "\n".join(record.format(i, 9 - i) for i in range(1, 5))
     check(f"2026-03-04 10:00:02 | WARNING | trainer | {OOM}\n{steps}\n", None)
 
 
@@ -156,3 +157,18 @@ Traceback (most recent call last):
 wandb.errors.errors.CommError: Error communicating with wandb process
 """
     check("step 10 loss: 3.20\n" + TRACKER + called, "python-exception", evidence="wandb")
+
+
+VARIANT = """[rank{0}]:  File "/opt/venv/lib/python3.12/site-packages/torch/_inductor/runtime/triton_heuristics.py", line 608, in _make_launchers
+[rank{0}]:    raise RuntimeError(f"No valid triton configs. {{type(exc).__name__}}: {{exc}}")
+[rank{0}]:RuntimeError: No valid triton configs. OutOfMemoryError: out of resource: triton_mm Required: 360448 Hardware limit:232448
+"""
+ASIDE = "[rank{0}]:Runtime error during autotuning: \n[rank{0}]:No valid triton configs.\n[rank{0}]:Ignoring this choice.\n"
+
+
+def test_a_variant_that_the_tuner_sets_aside_is_no_failure():
+    check(VARIANT.format(0) + ASIDE.format(0), None)
+
+
+def test_a_variant_of_another_rank_is_not_set_aside_with_it():
+    check(VARIANT.format(1) + ASIDE.format(0), "python-exception", [1])

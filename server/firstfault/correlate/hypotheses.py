@@ -186,6 +186,8 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 continue
             if line.number in structure.ignored or _is_cut_off(facts, finding) or _is_of_a_tracker(facts, finding):
                 continue
+            if facts.progress.set_aside and facts.progress.set_aside_behind(line):
+                continue
             if facts.library.page(finding.failure).tells == ANY_EXCEPTION and is_warned_of(line):
                 continue
             if facts.attempt_of(line) != judged[f.index]:

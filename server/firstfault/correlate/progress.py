@@ -68,6 +68,8 @@ _CAUGHT = quick(
     r"(?i)\bskip(?:ping|ped)? (?:this |the |current )?(?:batch|sample|step|update)|attempting to recover|\bretry(?:ing)? (?:in |with )?\d"
     r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back to"
 )
+# What a tuner says behind an exception of one of the variants that it tries.
+_SET_ASIDE = quick(r"Ignoring this choice\.")
 # What a program says when it starts from what an earlier one had saved.
 _RESUMED = quick(
     r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
@@ -103,6 +105,7 @@ NEEDLES = dict.fromkeys(
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
         "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
+        "gnoring this choice",
         " generation throughput: ", " gen throughput (",
         '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
@@ -136,6 +139,7 @@ class ProgressFacts:
     starts: list[Line] = field(default_factory=list)
     caught: list[Line] = field(default_factory=list)
     resumed: list[Line] = field(default_factory=list)
+    set_aside: list[Line] = field(default_factory=list)
     generated: list[Line] = field(default_factory=list)
     refused: list[Line] = field(default_factory=list)
     failed: list[Line] = field(default_factory=list)
@@ -172,6 +176,12 @@ class ProgressFacts:
     def caught_near(self, file: int, first: int, last: int) -> bool:
         """Whether the program says within a few lines of `first` to `last` that it goes on in spite of what they tell."""
         return _any_between(self.caught, file, first - CAUGHT_NEAR, last + CAUGHT_NEAR)
+
+    def set_aside_behind(self, line: Line) -> bool:
+        """Whether the process that printed a line says within the next few that it does without what failed."""
+        i = bisect.bisect_right(self.set_aside, (line.file, line.number), key=lambda x: (x.file, x.number))
+        last = bisect.bisect_right(self.set_aside, (line.file, line.number + CAUGHT_NEAR), key=lambda x: (x.file, x.number))
+        return any(x.origin.rank == line.origin.rank for x in self.set_aside[i:last])
 
     def resumes_between(self, line: Line, later: Line) -> bool:
         """Whether work was taken up again from something saved between two lines of one input."""
@@ -234,7 +244,9 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                         known.append(line)
             elif " throughput" in line.text and _GENERATED.search(line.text):
                 facts.generated.append(line)
-            if _CAUGHT.search(line.text):
+            if "gnoring this" in line.text and _SET_ASIDE.search(line.text):
+                facts.set_aside.append(line)
+            elif _CAUGHT.search(line.text):
                 facts.caught.append(line)
             elif _RESUMED.search(line.text):
                 facts.resumed.append(line)

@@ -86,12 +86,23 @@ def _fairseq(step: int) -> Iterator[str]:
     )
 
 
+def _mlperf(step: int) -> Iterator[str]:
+    meta = f'{{"file": "train.py", "lineno": 88, "epoch_num": {step}}}'
+    yield f':::MLLOG {{"namespace": "", "time_ms": {1_700_000_000_000 + step}, "event_type": "INTERVAL_START", "key": "epoch_start", "value": null, "metadata": {meta}}}'
+
+
+def _horovod(step: int) -> Iterator[str]:
+    yield f"[0]<stdout>:Iter #{step}: {120 + step % 7}.4 img/sec per GPU"
+
+
 STYLES: dict[str, Callable[[int], Iterator[str]]] = {
     "torchtitan": _torchtitan,
     "megatron": _megatron,
     "transformers": _transformers,
     "deepspeed": _deepspeed,
     "slurm": _slurm,
+    "mlperf": _mlperf,
+    "horovod": _horovod,
     "detectron": _detectron,
     "lightning": _lightning,
     "nanogpt": _nanogpt,

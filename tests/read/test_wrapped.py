@@ -64,3 +64,11 @@ def test_evidence_stands_where_the_words_are():
     for e in incident.evidence:
         assert e.text == halves[e.line - 1].rstrip()
         assert 0 <= e.column <= e.end_column <= len(e.text)
+
+
+def test_a_record_that_begins_with_its_level_goes_on_with_nothing():
+    stats = "INFO 03-04 12:00:{}1 metrics.py:345] Avg prompt throughput: 88.1 tokens/s, Avg generation throughput: 301.2 tokens/s."
+    log = "\n".join(
+        [stats.format(0), 'INFO:     10.0.0.3:512 - "POST /v1/completions HTTP/1.1" 200 OK', stats.format(1), "ERROR:    Exception in application"]
+    )
+    assert unwrap(log.encode()) == (log.encode(), {})

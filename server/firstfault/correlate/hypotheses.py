@@ -21,6 +21,7 @@ from .ranks import Ranks
 from .reading import Reading
 
 STEPS_THAT_PROVE_RECOVERY = 3
+STEPS_THAT_END_A_WAIT = 2
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
@@ -191,7 +192,9 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
             line = finding.line
             if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
                 continue
-            if line.number in structure.ignored or _is_cut_off(facts, finding):
+            if line.number in structure.ignored or _is_cut_off(facts, finding) or _is_of_a_tracker(facts, finding):
+                continue
+            if facts.progress.set_aside and facts.progress.set_aside_behind(line):
                 continue
             if facts.library.page(finding.failure).tells == ANY_EXCEPTION and (is_warned_of(line) or line.number in structure.logged):
                 continue
@@ -273,13 +276,23 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     if finding.captures.get("absent") or finding.captures.get("ready"):
         # Who waits for another goes on only when that one came.
         rank = facts.ranks.of_line(finding.line)
+    tells = facts.library.page(finding.failure).tells
+    if tells == LOST_PEER:
+        # A job that does without the peer goes on with any rank.
+        rank = None
     later = facts.progress.after(finding.line, rank)
     same_rank = any(s.rank is not None and s.rank == rank for s in later)
     # Where the launcher saw this rank fail, a step or two behind the error may only be output that was buffered longer.
     failed = rank is not None and any(e.rank == rank for e in facts.own_failures())
-    if len(later) >= (STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY):
+    enough = STEPS_THAT_OUTWEIGH_AN_EXIT if failed else 1 if same_rank else STEPS_THAT_PROVE_RECOVERY
+    if enough == STEPS_THAT_PROVE_RECOVERY and not facts.own_failures():
+        if _is_caught(facts, finding) or any(facts.progress.resumes_between(finding.line, s.line) for s in later):
+            enough = 1
+        elif tells == WAITED and finding.strength != "direct":
+            enough = STEPS_THAT_END_A_WAIT
+    if len(later) >= enough:
         return True
-    if facts.progress.serves_after(finding.line):
+    if facts.progress.serves_after(finding.line) or (_is_of_a_request(facts, finding) and facts.progress.works_after(finding.line)):
         return True
     if facts.library.page(finding.failure).tells == ANY_EXCEPTION and facts.progress.refuses_after(finding.line):
         return True
@@ -295,6 +308,43 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     # A normal end proves that every wait before it ended, and that what only looked like trouble was none.
     passed = finding.strength == "symptom" or facts.library.page(finding.failure).tells == WAITED
     return passed and not facts.own_failures() and not _fails_after(facts, done)
+
+
+# A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.
+_TRACKER = quick(r"/site-packages/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/|/threading\.py$")
+_HELPER = quick(
+    r"/(?:multiprocessing/(?:queues|connection|resource_sharer|managers|pool)|threading|concurrent/futures/\w+)\.py$"
+    r"|/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/"
+)
+_REQUEST = quick(r"/(?:uvicorn|starlette|fastapi|hypercorn)/")
+
+
+def _is_caught(facts: Facts, finding: Finding) -> bool:
+    """Whether the program says that it caught this, or the exception is that of a thread that only helps."""
+    structure = facts.structures[finding.line.file]
+    raised = structure.raised.get(key_of(finding.line))
+    first = raised.first.number if raised else finding.line.number
+    if facts.progress.caught_near(finding.line.file, first, finding.line.number):
+        return True
+    return raised is not None and bool(raised.frames) and all(_HELPER.search(f.file.replace("\\", "/")) for f in raised.frames)
+
+
+def _is_of_a_tracker(facts: Facts, finding: Finding) -> bool:
+    """Whether no frame of a whole chain of exceptions is outside a client that records metrics: a thread of its own raised it."""
+    structure = facts.structures[finding.line.file]
+    raised = structure.raised.get(key_of(finding.line))
+    if raised is None:
+        return False
+    chain = [r for r in structure.raised.values() if r.chain == raised.chain]
+    frames = [f.file.replace("\\", "/") for r in chain for f in r.frames]
+    whole = all("Traceback (most recent call last)" in r.first.text for r in chain)
+    return whole and any("/site-packages/" in f for f in frames) and all(_TRACKER.search(f) for f in frames)
+
+
+def _is_of_a_request(facts: Facts, finding: Finding) -> bool:
+    """Whether the exception came out of the handler of one request: that request failed, and no more."""
+    raised = facts.structures[finding.line.file].raised.get(key_of(finding.line))
+    return raised is not None and bool(raised.frames) and _REQUEST.search(raised.frames[0].file) is not None
 
 
 def _after_normal_exit(facts: Facts, finding: Finding) -> bool:

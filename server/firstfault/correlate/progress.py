@@ -6,6 +6,7 @@ Knows the progress lines of the training frameworks. Works on the sampled lines,
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -48,18 +49,39 @@ _STYLES = tuple(
         r"\| +(?P<step>\d+)/(?P<total>\d+) \[\d[\d:]*<[\d:?]+, +(?:(?P<s>[\d.]+)s/[a-z]{1,8}\b|(?P<rate>[\d.]+) ?\w+/s)",
         r"^(?P<step>\d+)\s+images/sec: [\d.]+ \+/- ",
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
+        # epoch 002: 4510 / 21194 loss=3.1, num_updates=25700 · {"epoch": 1, "loss": "12.2", "num_updates": "20"}
+        r"\bnum_updates\b['\"]?[:= ]{1,3}['\"]?(?P<step>\d+)",
+        # Iter #3: 120.4 img/sec per GPU
+        r"\bIter #(?P<step>\d+): [\d.]+ img/sec",
     )
 )
-_LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|images/sec|\btime: ")
+_LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
+# Lines that prove work without counting steps: End epoch 3: {'mean_loss': 2.41 · epoch 4, train loss 0.31 · the events of an MLPerf log.
+_PASSED_EPOCH = quick(
+    r"(?i)\b(?:epoch|round)\b[ :=#]{1,3}\[?\d+\b(?!\])(?=.{0,120}loss['\"]?(?: is)?[ :=]{1,3}-?\d)|^(?:\d+: )?:::MLLOG .{0,120}?"
+    r"\"key\": \"(?:(?:epoch|block|eval)_(?:start|stop)|eval_accuracy|tracked_stats|train_samples)\""
+)
+# What a program says when it caught a failure and goes on.
+_CAUGHT = quick(
+    r"(?i)\bskip(?:ping|ped)? (?:this |the |current )?(?:batch|sample|step|update)|attempting to recover|\bretry(?:ing)? (?:in |with )?\d"
+    r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back to"
+)
+# What a tuner says behind an exception of one of the variants that it tries.
+_SET_ASIDE = quick(r"Ignoring this choice\.")
+# What a program says when it starts from what an earlier one had saved.
+_RESUMED = quick(
+    r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
+    r"(?:successfully )?loaded checkpoint .{0,200}at iteration"
+)
 _ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
 # A bar of the work around training: alive, but no training step.
 _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
@@ -73,13 +95,18 @@ _FAILED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 5\d\d\b')
 _GENERATED = quick(r"\bgen(?:eration)? throughput(?: \(token/s\))?: (?:[1-9]|0\.0{0,3}[1-9])")
 ANSWERS_THAT_PROVE_SERVICE = 3
 LINES_TO_THE_ANSWER = 40
+WORK_BEHIND_A_REQUEST = 2
+CAUGHT_NEAR = 3
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
-        "pplication startup complete", "init engine (", " generation throughput: ", " gen throughput (",
+        "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
+        "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
+        "gnoring this choice",
+        " generation throughput: ", " gen throughput (",
         '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
 )  # fmt: skip
@@ -110,6 +137,9 @@ class ProgressFacts:
     finished_by: dict[int, Line] = field(default_factory=dict)
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
+    caught: list[Line] = field(default_factory=list)
+    resumed: list[Line] = field(default_factory=list)
+    set_aside: list[Line] = field(default_factory=list)
     generated: list[Line] = field(default_factory=list)
     refused: list[Line] = field(default_factory=list)
     failed: list[Line] = field(default_factory=list)
@@ -133,10 +163,29 @@ class ProgressFacts:
         """Whether a server generated tokens after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.generated)
 
+    def works_after(self, line: Line) -> bool:
+        """Whether a server answered or generated more than once after a line of the same input."""
+        work = (x for known in (self.answers, self.generated) for x in known if x.file == line.file and x.number > line.number)
+        return sum(1 for _ in itertools.islice(work, WORK_BEHIND_A_REQUEST)) == WORK_BEHIND_A_REQUEST
+
     def serves_after(self, line: Line) -> bool:
         """Whether a server went on to answer requests after a line of the same input."""
         later = [x for x in self.answers if x.file == line.file and x.number > line.number]
         return len(later) >= ANSWERS_THAT_PROVE_SERVICE
+
+    def caught_near(self, file: int, first: int, last: int) -> bool:
+        """Whether the program says within a few lines of `first` to `last` that it goes on in spite of what they tell."""
+        return _any_between(self.caught, file, first - CAUGHT_NEAR, last + CAUGHT_NEAR)
+
+    def set_aside_behind(self, line: Line) -> bool:
+        """Whether the process that printed a line says within the next few that it does without what failed."""
+        i = bisect.bisect_right(self.set_aside, (line.file, line.number), key=lambda x: (x.file, x.number))
+        last = bisect.bisect_right(self.set_aside, (line.file, line.number + CAUGHT_NEAR), key=lambda x: (x.file, x.number))
+        return any(x.origin.rank == line.origin.rank for x in self.set_aside[i:last])
+
+    def resumes_between(self, line: Line, later: Line) -> bool:
+        """Whether work was taken up again from something saved between two lines of one input."""
+        return _any_between(self.resumed, line.file, line.number + 1, later.number - 1)
 
     def refuses_after(self, line: Line) -> bool:
         """Whether the process that printed a line at once refused the request, and served none badly: then the request was at fault."""
@@ -172,6 +221,12 @@ class ProgressFacts:
         return later
 
 
+def _any_between(lines: Sequence[Line], file: int, first: int, last: int) -> bool:
+    """Whether any of lines that are in file and line order has a number from `first` to `last`."""
+    i = bisect.bisect_left(lines, (file, first), key=lambda x: (x.file, x.number))
+    return i < len(lines) and lines[i].file == file and lines[i].number <= last
+
+
 def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
     """The progress lines among the sampled lines."""
     facts = ProgressFacts()
@@ -189,6 +244,12 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                         known.append(line)
             elif " throughput" in line.text and _GENERATED.search(line.text):
                 facts.generated.append(line)
+            if "gnoring this" in line.text and _SET_ASIDE.search(line.text):
+                facts.set_aside.append(line)
+            elif _CAUGHT.search(line.text):
+                facts.caught.append(line)
+            elif _RESUMED.search(line.text):
+                facts.resumed.append(line)
         for line in f.samples:
             if _QUICK.search(line.text) and (step := read_step(line, ranks.of_line(line))):
                 facts.add(step)
@@ -215,7 +276,7 @@ def read_step(line: Line, rank: int | None) -> Step | None:
         if bar and _OTHER_WORK.search(text):
             return Step(line, rank, None, None, None, True)
         return Step(line, rank, int(g["step"]), total, seconds, bar, _parts(text) if rank is not None else {})
-    if _LOGGED_LOSS.search(text):
+    if _LOGGED_LOSS.search(text) or _PASSED_EPOCH.search(text):
         return Step(line, rank, None, None, None, False)
     return None
 

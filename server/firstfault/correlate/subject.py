@@ -156,6 +156,7 @@ _OTHER = (
     r"|[Kk]afka|[Zz]oo[Kk]eeper|etcd(?:server|main)?|tsdb|sshd|postfix|dovecot|named\[\d+\]|slapd|CRON|logrotate|firefox|chrome|systemd-oomd|journald"
     r"|springframework|[Hh]ibernate|[Gg]radle\w*|maven|hudson|npm|webpack|node:(?:net|fs|internal)|node_modules|beam\.smp|goroutine)(?![\w-])"
     r"|^\tat |\bat [\w.$]+\([\w$]+\.(?:java|scala|kt):\d+\)|\bjavax?\.|\bcom\.example\.|\borg\.apache\.|thread '[^']{1,60}' panicked"
+    r"|^\d{4}/\d\d/\d\d [\d:]{8} \[(?:emerg|alert|crit|error|warn|notice)\] \d+#\d+: "
     r"|\bAH0\d{4}:|\b(?:listen|dial|accept) tcp |caller=\w+\.go:|Error: (?:ENOSPC|EMFILE|EADDRINUSE|ECONNREFUSED)"
 )
 

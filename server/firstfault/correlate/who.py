@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..model import Role
+from ..model import Finding, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
 from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothesis
@@ -195,9 +195,22 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
             words = _BETWEEN_WORDS.sub("", f.line.text[f.start : f.start + 120])[:60]
             glued = _GLUED_NAMES.search(f.line.text[:400])
             texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)
-    alike = max(texts.values(), default=0)
+    alike = max([*texts.values(), *(_glued(facts, f) for f in root.nobody)], default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
     return min(alike, len(streams)) if labelled else alike
+
+
+_GLUED_LINES = 40
+
+
+def _glued(facts: Facts, f: Finding) -> int:
+    """How often an exception's words stand around a line that holds them more than once: processes that wrote at once glued them."""
+    _, colon, words = f.line.text[f.start : f.end].partition(": ")
+    words = words.strip()[:80]
+    if not colon or len(words) < 20 or f.line.text.count(words) < 2:
+        return 0
+    near = {x.number: x for x in facts.reading.files[f.line.file].lines if abs(x.number - f.line.number) <= _GLUED_LINES}
+    return sum(x.text.count(words) for x in near.values())
 
 
 def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:

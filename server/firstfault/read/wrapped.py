@@ -15,7 +15,7 @@ _LONGEST_WHOLE = 8000
 # What a line begins with that goes on with nothing.
 _FRESH = re.compile(
     r"\s*(?:$|\[rank\d|\[default\d|\[\d+,\d+\]<|[\w.-]+:\d+:\d+ \[|Traceback \(|File \"|frame #|"
-    r"\(\w[\w.:-]* pid=|[EWIF]\d{4} \d\d:|\[?20\d\d[-/]|srun: |\S+: \[rank)"
+    r"(?:DEBUG|INFO|NOTE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)[ :]|\(\w[\w.:-]* pid=|[EWIF]\d{4} \d\d:|\[?20\d\d[-/]|srun: |\S+: \[rank)"
 )
 _RULER = re.compile(r"\s*[|+│┃╭╰┏┗]|(.)\1{20}")
 #     12\t… ·   118 … · [80746] … · 7: … · 7| …

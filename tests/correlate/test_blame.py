@@ -343,3 +343,10 @@ def test_what_usually_meets_all_met_one_where_rank_0_went_on_without_it():
     log = join("[rank0]: torch 2.9: loading", "[rank0]: loaded 4 shards", traceback(error, "[rank3]: "))
     check(log, "checkpoint-incompatible", [3])
     check(log.replace("rank3", "rank0"), "checkpoint-incompatible", [])
+
+
+def test_workers_that_were_restarted_and_had_only_to_end_got_past_the_exit():
+    end = "2026-11-02 10:00:{:02d},786 [rank 2] INFO train: training finished"
+    log = join(end.format(5), "terminate called without an active exception", failed(-6, 0, 7383, second=6), end.format(13))
+    check(log, None)
+    check(join(end.format(5), "terminate called without an active exception", failed(-6, 0, 7383, second=6)), "process-aborted")

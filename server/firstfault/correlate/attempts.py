@@ -99,16 +99,22 @@ def _silent_restarts(file: FileReading, progress: ProgressFacts) -> list[int]:
     """Where an agent restarted its workers: behind a failure that it saw, when steps follow and it has not given up."""
     out = []
     steps = [s.line for s in progress.in_file(file.index)]
+    ends = [x for x in progress.ends if x.file == file.index]
     seen = [line for line in file.lines if _AGENT_SAW_FAILURE.search(line.text)]
     gave_up = [line.number for line in file.lines if _AGENT_GAVE_UP.search(line.text)]
     for i, line in enumerate(seen):
         following = seen[i + 1].number if i + 1 < len(seen) else file.line_count + 1
         if any(line.number < n <= line.number + 60 for n in gave_up):
             continue
-        later = [
-            s for s in steps
-            if line.number < s.number < following and (s.time_s is None or line.time_s is None or s.time_of_day or s.time_s > line.time_s)
-        ]  # fmt: skip
-        if len(later) >= _FEWEST_STEPS:
+        # Training that had little left to do ends before it prints a step.
+        if _after(line, following, steps) >= _FEWEST_STEPS or _after(line, following, ends):
             out.append(line.number + 1)
     return out
+
+
+def _after(line: Line, following: int, others: list[Line]) -> int:
+    """How many of other lines stand between a line and line number `following`, and came later as far as times tell."""
+    return sum(
+        line.number < x.number < following and (x.time_s is None or line.time_s is None or x.time_of_day or x.time_s > line.time_s)
+        for x in others
+    )  # fmt: skip

@@ -258,7 +258,8 @@ def _judged_attempts(facts: Facts) -> list[int]:
             inside = [
                 x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"
             ]
-            alive = any(a.first <= s.line.number <= a.last for s in facts.progress.in_file(f.index))
+            signs = [*(s.line for s in facts.progress.in_file(f.index)), *(x for x in facts.progress.ends if x.file == f.index)]
+            alive = any(a.first <= x.number <= a.last for x in signs)
             if inside or alive or a.last - a.first > 400:
                 chosen = a.index
                 break

@@ -134,6 +134,8 @@ class ProgressFacts:
 
     steps: list[Step] = field(default_factory=list)
     finished: Line | None = None
+    ends: list[Line] = field(default_factory=list)
+    """Every line that says so, of which `finished` is the last."""
     finished_by: dict[int, Line] = field(default_factory=dict)
     answers: list[Line] = field(default_factory=list)
     starts: list[Line] = field(default_factory=list)
@@ -234,6 +236,7 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
         for line in sorted({x.number: x for x in (*f.lines, *f.samples)}.values(), key=lambda x: x.number):
             if _FINISHED.search(line.text) and "not " not in line.text[:40]:
                 facts.finished = line
+                facts.ends.append(line)
                 if (rank := ranks.of_line(line)) is not None:
                     facts.finished_by.setdefault(rank, line)
             elif _STARTED.search(line.text):

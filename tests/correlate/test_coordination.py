@@ -242,3 +242,28 @@ def test_the_second_half_of_a_ranks_report_is_its_own_although_nobody_signed_it(
     )
     log = join(*(f"bench.node-d [stderr] {timeout(r, 580, group=PLAIN)}" for r in (8, 9, 11)), ended)
     check(log, "collective-mismatch", [6])
+
+
+def waits(ranks, joined, world=4, key="store_based_barrier_key:1"):
+    return [
+        f"INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: {r}, "
+        f"key: {key} (world_size={world}, worker_count={joined}, timeout=0:30:00)"
+        for r in ranks
+    ]
+
+
+def test_a_log_that_ends_in_waiting_for_members_names_the_one_that_did_not_come():
+    log = join(*waits([0, 3, 1], 3), *waits([3, 0, 1], 3))
+    check(log, "rendezvous-timeout", [2], verdict="undetermined", missing="did not arrive")
+
+
+def test_more_members_than_the_barrier_is_for_never_meet():
+    check(join(*waits([0, 0, 0], 6)), "rendezvous-timeout", None, verdict="undetermined")
+
+
+def test_a_slow_start_is_no_failure():
+    done = "INFO:torch.distributed.distributed_c10d:Rank 0: Completed store-based barrier for key:store_based_barrier_key:1 with 4 nodes."
+    check(join(*waits([0, 3, 1], 3)), None)
+    check(join(*waits([0, 3, 1], 3), *waits([3, 0, 1], 3), done), None)
+    again = waits([0, 1], 3, key="store_based_barrier_key:2")
+    check(join(*waits([0, 3], 2), *waits([3, 0], 2), done, *again, *again), "rendezvous-timeout", evidence="barrier_key:2")

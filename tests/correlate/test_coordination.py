@@ -267,3 +267,13 @@ def test_a_slow_start_is_no_failure():
     check(join(*waits([0, 3, 1], 3), *waits([3, 0, 1], 3), done), None)
     again = waits([0, 1], 3, key="store_based_barrier_key:2")
     check(join(*waits([0, 3], 2), *waits([3, 0], 2), done, *again, *again), "rendezvous-timeout", evidence="barrier_key:2")
+
+
+def test_what_nccl_says_of_a_refused_call_explains_its_class_and_the_class_alone_proves_nothing():
+    error = "torch.distributed.DistBackendError: NCCL error in: /src/torch/csrc/distributed/c10d/NCCLUtils.hpp:317, invalid usage, NCCL version 2.21.5"
+    refused = [f"[rank{r}]: {error}" for r in (1, 2)]
+    meaning = "[rank{}]: ncclInvalidUsage: This usually reflects invalid usage of NCCL library."
+    told = "[rank{}]: Duplicate GPU detected : rank {} and rank {} both on CUDA device b1000"
+    log = join(*refused, meaning.format(1), "[rank1]: Last error:", told.format(1, 1, 2), meaning.format(2), "[rank2]: Last error:", told.format(2, 2, 1))
+    check(log, "duplicate-gpu", [1, 2], evidence="both on CUDA device", collateral=["reflects invalid usage"])
+    check(join(*refused, meaning.format(1)), "nccl-internal-error", verdict="undetermined", missing="NCCL WARN")

@@ -198,7 +198,7 @@ def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
 
 
 def _ended_after(facts: Facts, other: Hypothesis, exits: Hypothesis) -> bool:
-    """Whether clocks say that `other`, a symptom nobody signed, came after the exit the launcher calls the first, which had a code of its own."""
+    """Whether clocks put `other`, a symptom nobody signed, behind the exit the launcher calls the first, which had a code of its own."""
     if exits.tells != EXIT or other.role is not Role.SYMPTOM or other.ranks or other.tells in (EXIT, WAITED, LOST_PEER):
         return False
     if other.first_time(facts) is None or exits.first_time(facts) is None or not _is_after(facts, other, exits.first()):
@@ -218,7 +218,8 @@ def _never_kills(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
 def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
     others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
-    others = [h for h in others if not _follows_an_exit(facts, h) and not _never_kills(facts, h, pool) and not _ended_after(facts, h, exits)]
+    others = [h for h in others if not _follows_an_exit(facts, h) and not _never_kills(facts, h, pool)]
+    others = [h for h in others if not _ended_after(facts, h, exits)]
     if any(e.said == FIRST_TO_END for e in facts.own_failures()):
         # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
         others = [h for h in others if h.tells != LOST_PEER]

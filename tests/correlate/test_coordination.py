@@ -242,3 +242,38 @@ def test_the_second_half_of_a_ranks_report_is_its_own_although_nobody_signed_it(
     )
     log = join(*(f"bench.node-d [stderr] {timeout(r, 580, group=PLAIN)}" for r in (8, 9, 11)), ended)
     check(log, "collective-mismatch", [6])
+
+
+def waits(ranks, joined, world=4, key="store_based_barrier_key:1"):
+    return [
+        f"INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: {r}, "
+        f"key: {key} (world_size={world}, worker_count={joined}, timeout=0:30:00)"
+        for r in ranks
+    ]
+
+
+def test_a_log_that_ends_in_waiting_for_members_names_the_one_that_did_not_come():
+    log = join(*waits([0, 3, 1], 3), *waits([3, 0, 1], 3))
+    check(log, "rendezvous-timeout", [2], verdict="undetermined", missing="did not arrive")
+
+
+def test_more_members_than_the_barrier_is_for_never_meet():
+    check(join(*waits([0, 0, 0], 6)), "rendezvous-timeout", None, verdict="undetermined")
+
+
+def test_a_slow_start_is_no_failure():
+    done = "INFO:torch.distributed.distributed_c10d:Rank 0: Completed store-based barrier for key:store_based_barrier_key:1 with 4 nodes."
+    check(join(*waits([0, 3, 1], 3)), None)
+    check(join(*waits([0, 3, 1], 3), *waits([3, 0, 1], 3), done), None)
+    again = waits([0, 1], 3, key="store_based_barrier_key:2")
+    check(join(*waits([0, 3], 2), *waits([3, 0], 2), done, *again, *again), "rendezvous-timeout", evidence="barrier_key:2")
+
+
+def test_what_nccl_says_of_a_refused_call_explains_its_class_and_the_class_alone_proves_nothing():
+    error = "torch.distributed.DistBackendError: NCCL error in: /src/torch/csrc/distributed/c10d/NCCLUtils.hpp:317, invalid usage, NCCL version 2.21.5"
+    refused = [f"[rank{r}]: {error}" for r in (1, 2)]
+    meaning = "[rank{}]: ncclInvalidUsage: This usually reflects invalid usage of NCCL library."
+    told = "[rank{}]: Duplicate GPU detected : rank {} and rank {} both on CUDA device b1000"
+    log = join(*refused, meaning.format(1), "[rank1]: Last error:", told.format(1, 1, 2), meaning.format(2), "[rank2]: Last error:", told.format(2, 2, 1))
+    check(log, "duplicate-gpu", [1, 2], evidence="both on CUDA device", collateral=["reflects invalid usage"])
+    check(join(*refused, meaning.format(1)), "nccl-internal-error", verdict="undetermined", missing="NCCL WARN")

@@ -172,3 +172,13 @@ def test_a_variant_that_the_tuner_sets_aside_is_no_failure():
 
 def test_a_variant_of_another_rank_is_not_set_aside_with_it():
     check(VARIANT.format(1) + ASIDE.format(0), "python-exception", [1])
+
+
+def test_a_peer_that_nccl_saw_leave_before_a_normal_end_had_ended_itself():
+    left = "node-7:310:402 [1] include/socket.h:409 NCCL WARN Net : Connection closed by remote peer"
+    steps = ["Epoch 3 step 40 loss 1.21", "Epoch 3 step 60 loss 1.19"]
+    done = "Training completed. Total time 2:03:04"
+    check("\n".join([*steps, left, done, ""]), None)
+    check("\n".join([*steps, left, ""]), "nccl-remote-error", verdict="undetermined")
+    killed = "srun: error: node-8: task 2: Killed"
+    check("\n".join([*steps, left, done, killed, ""]), "process-killed")

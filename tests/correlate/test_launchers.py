@@ -70,3 +70,14 @@ def test_tasks_that_failed_alike_while_others_had_to_be_stopped_were_the_first()
         "srun: error: n4: tasks 0,2: Terminated",
     )
     check(log, "cuda-out-of-memory", [1, 3])
+
+
+def test_a_container_that_is_killed_when_the_job_has_failed_is_not_the_first_exit():
+    log = join(
+        "[2026-11-02 10:43:01] RuntimeError: Horovod detected that one or more processes exited with non-zero status, "
+        "thus causing the job to be terminated. The first process to do so was:",
+        "[2026-11-02 10:43:01] Exit code: 1",
+        "[2026-11-02 10:43:01] Process name: 3",
+        "[2026-11-02 10:43:19] INFO: container failed with non-zero exit code:  (exit code 137)",
+    )
+    check(log, "worker-exit-unexplained", [3], verdict="undetermined", collateral=["exit code 137"])

@@ -50,6 +50,13 @@ def test_new_year_between_two_lines_is_seconds_not_a_year():
     assert lines[1].time_s - lines[0].time_s == 2
 
 
+def test_mpiruns_signature_inside_a_line_of_the_same_process_is_no_text():
+    line = make_line("[1,3]<stderr>:[[1,3]<stderr>:2026-03-02 10:00:00[1,3]<stderr>:.[1,3]<stderr>:25[1,3]<stderr>:: W s.cc:9] boom", 0, 1)
+    assert (line.text, line.origin.rank) == ("W s.cc:9] boom", 3)
+    assert all(line.raw[c] == ch for c, ch in zip(line.columns, line.text, strict=True))
+    assert clean_line("[1,3]<stderr>:got [1,4]<stderr>:boom") == "got [1,4]<stderr>:boom"
+
+
 @given(st.text(max_size=400))
 def test_any_text_is_cleaned_and_every_column_is_true(raw):
     raw = raw.replace("\n", " ")

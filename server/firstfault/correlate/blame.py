@@ -118,7 +118,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += 3
         if h.tells == EXIT and h.strength == "symptom":
             base += -3 if early else 4
-        if late:
+        if late or any(_ended_after(facts, h, o) for o in pool):
             base += 10
         if h.tells == EXIT and not h.ranks:
             base += 1
@@ -197,6 +197,15 @@ def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
     return any(e.in_order and e.code in _KILLED for e in before)
 
 
+def _ended_after(facts: Facts, other: Hypothesis, exits: Hypothesis) -> bool:
+    """Whether clocks put `other`, a symptom nobody signed, behind the exit the launcher calls the first, which had a code of its own."""
+    if exits.tells != EXIT or other.role is not Role.SYMPTOM or other.ranks or other.tells in (EXIT, WAITED, LOST_PEER):
+        return False
+    if other.first_time(facts) is None or exits.first_time(facts) is None or not _is_after(facts, other, exits.first()):
+        return False
+    return any(e.said == FIRST_TO_END and e.code is not None and 0 < e.code < 128 for e in facts.own_failures())
+
+
 def _never_kills(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether unsigned lines only suggest a failure, and every exit that was seen is a SIGKILL, which that failure does not send."""
     if h.role is not Role.INITIATING or h.strength != "probable" or h.ranks:
@@ -210,6 +219,7 @@ def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     """Whether every process of these exits printed what ended it: then the exit itself explains nothing."""
     others = [h for h in pool if h.tells != EXIT and h.kind == "finding"]
     others = [h for h in others if not _follows_an_exit(facts, h) and not _never_kills(facts, h, pool)]
+    others = [h for h in others if not _ended_after(facts, h, exits)]
     if any(e.said == FIRST_TO_END for e in facts.own_failures()):
         # The launcher says whose exit was the first: a peer that was lost explains the later ones only.
         others = [h for h in others if h.tells != LOST_PEER]

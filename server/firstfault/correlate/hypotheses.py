@@ -207,8 +207,8 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
             else:
                 usable.append(finding)
     same_attempt = [f for f in recovered if facts.attempt_of(f.line) == judged[f.line.file]]
-    caught = _caught_again_and_again(facts, [*usable, *same_attempt])
-    return [f for f in usable if id(f) not in caught], recovered
+    set_aside = _caught_again_and_again(facts, [*usable, *same_attempt]) | _still_waiting(usable)
+    return [f for f in usable if id(f) not in set_aside], recovered
 
 
 _CUT_OFF = ("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError")
@@ -227,6 +227,19 @@ def _is_cut_off(facts: Facts, finding: Finding) -> bool:
 
 _TIMES_CAUGHT = 4
 _APART_LINES = 12
+
+
+def _still_waiting(usable: Sequence[Finding]) -> set[int]:
+    """Notices that members are still awaited, of barriers for which nobody printed a second one: that is how a slow start looks."""
+    waits: dict[tuple[int, str], list[Finding]] = {}
+    for f in usable:
+        if f.strength == "symptom" and "joined" in f.captures and (key := f.captures.get("key")):
+            waits.setdefault((f.line.file, key), []).append(f)
+    out: set[int] = set()
+    for found in waits.values():
+        if len({f.captures.get("reporter") for f in found}) == len(found):
+            out.update(id(f) for f in found)
+    return out
 
 
 def _caught_again_and_again(facts: Facts, usable: Sequence[Finding]) -> set[int]:
@@ -299,6 +312,8 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
+    if finding.strength == "symptom" and (key := finding.captures.get("key")) and facts.progress.meets_after(finding.line, key):
+        return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
     done = facts.progress.finished
@@ -308,6 +323,9 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return not _fails_after(facts, done)
     # A normal end proves that every wait before it ended, and that what only looked like trouble was none.
     passed = finding.strength == "symptom" or facts.library.page(finding.failure).tells == WAITED
+    # A library that only noted that a peer went away, and raised nothing, noted how that peer ended.
+    noted = finding.role is Role.COLLATERAL and key_of(finding.line) not in facts.structures[finding.line.file].raised
+    passed = passed or noted and "NCCL WARN" in finding.line.raw
     return passed and not facts.own_failures() and not _fails_after(facts, done)
 
 

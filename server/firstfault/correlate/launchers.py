@@ -166,6 +166,7 @@ def read_launchers(reading: Reading) -> Launchers:
         root_at = -100
         noticed: Exit | None = None
         first: Exit | None = None
+        told: tuple[Line, int] | None = None
         for line in f.lines:
             text = line.text
             if "Root Cause (first observed failure)" in text or text.strip() == "Root Cause:":
@@ -213,8 +214,13 @@ def read_launchers(reading: Reading) -> Launchers:
             elif m := _FIRST.search(text):
                 first = Exit(line, rank=int(m[1] or m[2]), root=True, said=FIRST_TO_END)
                 facts.exits.append(first)
-            elif first is not None and line.number - first.line.number <= 2 and (m := _FIRST_CODE.search(text)):
-                first.code = int(m[1])
+                # A log service that sorts lines of one second may have turned the two round.
+                if told is not None and line.number - told[0].number <= 2:
+                    first.code = told[1]
+            elif m := _FIRST_CODE.search(text):
+                told = (line, int(m[1]))
+                if first is not None and line.number - first.line.number <= 2:
+                    first.code = told[1]
             elif m := _GLOO.search(text):
                 facts.exits.append(Exit(line, int(m[2]), int(m[1]), said="horovodrun", time_s=line.time_s))
             elif m := _MPD.search(text):

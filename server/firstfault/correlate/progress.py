@@ -99,13 +99,15 @@ WORK_BEHIND_A_REQUEST = 2
 CAUGHT_NEAR = 3
 _MOST_LATER = 8
 _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
+# Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.
+_MET = quick(r"Completed store-based barrier for key: ?(\S+)")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
         "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
-        "gnoring this choice",
+        "gnoring this choice", "Completed store-based barrier",
         " generation throughput: ", " gen throughput (",
         '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
@@ -145,6 +147,7 @@ class ProgressFacts:
     generated: list[Line] = field(default_factory=list)
     refused: list[Line] = field(default_factory=list)
     failed: list[Line] = field(default_factory=list)
+    met: list[tuple[Line, str]] = field(default_factory=list)
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -160,6 +163,10 @@ class ProgressFacts:
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.starts)
+
+    def meets_after(self, line: Line, key: str) -> bool:
+        """Whether the barrier of this key was completed after a line of the same input."""
+        return any(x.file == line.file and x.number > line.number and k == key for x, k in self.met)
 
     def generates_after(self, line: Line) -> bool:
         """Whether a server generated tokens after a line of the same input."""
@@ -241,6 +248,8 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                     facts.finished_by.setdefault(rank, line)
             elif _STARTED.search(line.text):
                 facts.starts.append(line)
+            elif m := _MET.search(line.text):
+                facts.met.append((line, m[1]))
             elif '"POST ' in line.text:
                 for answer, known in ((_ANSWERED, facts.answers), (_REFUSED, facts.refused), (_FAILED, facts.failed)):
                     if answer.search(line.text):

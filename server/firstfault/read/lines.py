@@ -20,6 +20,8 @@ _CODES = re.compile(r"(?:\x1b|#033|\\x1b|\\u001b)\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\
 _BEHIND_A_BAR = re.compile(r"(?!\[rank)[^\r]{0,400}?(?:it/s|s/it|%\|)[^\r\[\]]{0,120}\]? ?(?=\[rank\d{1,6}\]: ?)")
 # … NCCL version 2.21.5[rank3]: ValueError: … — two ranks wrote at once, and a newline came late.
 _GLUED = re.compile(r"(?<=[\w.)'\"])(?=\[rank\d{1,6}\]: ?(?:\[[EWIF]\d|Traceback \(|(?:\w{1,40}\.){0,6}\w{1,40}(?:Error|Exception)\b))")
+# [1,0]<stderr>:[2026-…[1,0]<stderr>:: W x] — mpirun signs every piece that a process wrote, not every line.
+_SIGNED = re.compile(r"\[(?:\d{1,6},)?\d{1,6}\]<std(?:out|err)>:")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -94,17 +96,25 @@ def _behind_bars(part: str, at: int) -> Iterator[tuple[int, str]]:
 
 
 def _without_codes(raw: str) -> tuple[str, list[int] | range]:
-    coded = "\x1b" in raw or "#033" in raw or "\\x1b" in raw or "\\u001b" in raw
+    again = _signed_again(raw) if raw.count("]<std", 0, LONGEST_LINE) > 1 else []
+    coded = again or "\x1b" in raw or "#033" in raw or "\\x1b" in raw or "\\u001b" in raw
     if not coded and (raw.isprintable() or not _CONTROL.search(raw)):
         return raw, range(len(raw))
     kept: list[str] = []
     columns: list[int] = []
     at = 0
-    for m in _CODES.finditer(raw):
-        _keep(raw, at, m.start(), kept, columns)
-        at = m.end()
+    for start, end in sorted([*(m.span() for m in _CODES.finditer(raw)), *again]):
+        if start >= at:
+            _keep(raw, at, start, kept, columns)
+            at = end
     _keep(raw, at, len(raw), kept, columns)
     return "".join(kept), columns
+
+
+def _signed_again(raw: str) -> list[tuple[int, int]]:
+    """Where the signature that a line begins with, whoever else labels it, stands in it once more."""
+    first = _SIGNED.search(raw)
+    return [m.span() for m in _SIGNED.finditer(raw, first.end()) if m[0] == first[0]] if first else []
 
 
 def _keep(raw: str, start: int, end: int, kept: list[str], columns: list[int]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .check import check
 
 OOM = "RuntimeError: CUDA out of memory. Tried to allocate 1.20 GiB (GPU 1; 31.75 GiB total capacity; 29.10 GiB already allocated)"
@@ -172,3 +174,26 @@ def test_a_variant_that_the_tuner_sets_aside_is_no_failure():
 
 def test_a_variant_of_another_rank_is_not_set_aside_with_it():
     check(VARIANT.format(1) + ASIDE.format(0), "python-exception", [1])
+
+
+DAMAGED = "image file is truncated (7 bytes not processed)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"train: WARNING ⚠️ /data/a/0007.jpg: ignoring corrupt image/label: {DAMAGED}",
+        f"2031-02-03,04:05:06 | WARNING | Handling webdataset error (OSError('{DAMAGED}')). Ignoring.",
+        f"could not decode /data/a/0007.jpg: {DAMAGED}, skipping this sample",
+    ],
+)
+def test_an_item_of_data_that_the_program_says_it_does_without_ends_nothing(line):
+    check(line + "\nstarting epoch 1\n", None)
+
+
+def test_a_word_about_going_on_inside_an_exception_is_none():
+    log = f"""{TRACEBACK}  File "/opt/job/reader.py", line 12, in load
+    raise OSError(message)
+OSError: {DAMAGED}, skipping this sample is off
+"""
+    check(log, "data-corrupt")

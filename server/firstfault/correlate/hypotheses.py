@@ -196,6 +196,8 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 continue
             if facts.progress.set_aside and facts.progress.set_aside_behind(line):
                 continue
+            if _is_passed_over(line) and key_of(line) not in structure.raised:
+                continue
             if facts.library.page(finding.failure).tells == ANY_EXCEPTION and (is_warned_of(line) or line.number in structure.logged):
                 continue
             if facts.attempt_of(line) != judged[f.index]:
@@ -209,6 +211,19 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     same_attempt = [f for f in recovered if facts.attempt_of(f.line) == judged[f.line.file]]
     caught = _caught_again_and_again(facts, [*usable, *same_attempt])
     return [f for f in usable if id(f) not in caught], recovered
+
+
+# ignoring corrupt image/label: … · Handling webdataset error (…). Ignoring. · …, skipping this sample
+_PASSED_OVER = quick(
+    r"(?i)\bignoring (?:corrupt|bad|broken|invalid|unreadable)\b|\. ignoring\.?\s*$"
+    r"|\bskipp(?:ing|ed) (?:(?:this|the|that|bad|broken|corrupt(?:ed)?|invalid) ){0,2}"
+    r"(?:sample|image|file|record|example|document|shard|video|row|utterance)\b"
+)
+
+
+def _is_passed_over(line: Line) -> bool:
+    """Whether a line that tells of an item of data says itself that the program does without it."""
+    return _PASSED_OVER.search(line.text) is not None
 
 
 _CUT_OFF = ("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError")

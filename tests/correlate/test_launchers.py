@@ -1,7 +1,7 @@
 """Which rank a launcher's own words are about: Lightning, Composer, srun."""
 
 from .check import check
-from .logs import traceback
+from .logs import exit_entry, failed, summary, traceback
 
 STDERR = "----------{} global rank 5 STDERR----------"
 
@@ -70,3 +70,33 @@ def test_tasks_that_failed_alike_while_others_had_to_be_stopped_were_the_first()
         "srun: error: n4: tasks 0,2: Terminated",
     )
     check(log, "cuda-out-of-memory", [1, 3])
+
+
+USAGE = "train.py: error: unrecognized arguments: --local-rank={}"
+
+
+def test_an_exit_code_is_no_evidence_beside_the_words_of_the_process():
+    log = join(
+        *("usage: train.py [-h] [--lr LR]\n" + USAGE.format(r) for r in (1, 0)),
+        failed(2, 0, 411),
+        summary(exit_entry(0, 0, 0, 2, 411), exit_entry(1, 1, 1, 2, 412)),
+    )
+    incident = check(log, "config-invalid", [], evidence="unrecognized")
+    assert not any("exitcode" in e.text for e in incident.evidence if e.role == "initiating")
+
+
+MEETS = """Traceback (most recent call last):
+  File "tools/train.py", line 61, in main
+    dist.init_process_group(backend=backend)
+  File "/opt/venv/lib/python3.12/site-packages/torch/distributed/rendezvous.py", line 143, in _env_rendezvous_handler
+    store = TCPStore(master_addr, master_port, world_size, start_daemon)
+RuntimeError: Address already in use"""
+
+
+def test_only_rank_0_opens_the_store_of_its_workers():
+    check(join("WORLD_SIZE=4", MEETS), "port-in-use", [0], evidence="Address already")
+
+
+def test_an_agent_that_opens_a_store_is_no_rank():
+    agent = MEETS.replace("tools/train.py", "/opt/venv/lib/python3.12/site-packages/torch/distributed/run.py")
+    check(join("WORLD_SIZE=4", agent), "port-in-use", None, evidence="Address already")

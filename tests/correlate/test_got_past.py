@@ -197,3 +197,13 @@ def test_a_word_about_going_on_inside_an_exception_is_none():
 OSError: {DAMAGED}, skipping this sample is off
 """
     check(log, "data-corrupt")
+
+
+def test_ticks_prove_progress():
+    tick = "tick {0}     kimg {0}.0      time 13m 32s      sec/tick 224.1   sec/kimg 55.93   maintenance 0.1    cpumem 4.30"
+    log = f"""{TRACEBACK}  File "/opt/gan/ops.py", line 48, in _init
+    plugin = get_plugin("act_plugin")
+RuntimeError: Error building extension 'act_plugin'
+"""
+    check(log, "extension-build-failed")
+    check(log + "".join(tick.format(i) + "\n" for i in range(4)), None)

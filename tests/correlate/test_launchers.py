@@ -100,3 +100,9 @@ def test_only_rank_0_opens_the_store_of_its_workers():
 def test_an_agent_that_opens_a_store_is_no_rank():
     agent = MEETS.replace("tools/train.py", "/opt/venv/lib/python3.12/site-packages/torch/distributed/run.py")
     check(join("WORLD_SIZE=4", agent), "port-in-use", None, evidence="Address already")
+
+
+def test_ranks_that_only_the_summary_of_one_node_lists_are_not_all():
+    error = traceback("RuntimeError: CUDA error: invalid device ordinal")
+    nodes = summary(exit_entry(0, 2, 0, 1, 411, "n2"), exit_entry(1, 3, 1, 1, 412, "n2"))
+    check(join(error, error, failed(1, 0, 411), nodes), "invalid-device-ordinal", [2, 3])

@@ -182,6 +182,9 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_furth
     if len(failing) > 1 and copies <= len(failing) and stopped - failing:
         # Each of those that failed printed it once, and the launcher had to stop others.
         return tuple(sorted(failing))
+    if len(failing) > 1 and copies <= len(failing) and any(e.root for e in own) and max(failing) >= len(failing):
+        # The summary of one node: ranks that are numbered lower exist elsewhere, and nothing tells of them.
+        return tuple(sorted(failing))
     if copies < 2:
         roots = {e.rank for e in own if e.root and e.rank is not None}
         if failing and len({(e.line.file, e.line.number) for e in own}) == 1:

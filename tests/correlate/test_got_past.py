@@ -207,3 +207,10 @@ RuntimeError: Error building extension 'act_plugin'
 """
     check(log, "extension-build-failed")
     check(log + "".join(tick.format(i) + "\n" for i in range(4)), None)
+
+
+def test_what_a_logger_only_warns_of_is_got_past_with_one_later_step():
+    warned = "2031-02-03 04:05:06,345 WARNING read /data/a.wav: Error opening '/data/a.wav': File contains data in an unknown format.\n"
+    batch = "2031-02-03 04:05:{1},138 DEBUG TRAIN Batch 0/{0} loss 1.383334 loss_att 1.299984 lr 0.00005078 rank 0\n"
+    check(batch.format(100, "01") + warned + batch.format(200, "31"), None)
+    check(batch.format(100, "01") + warned, "data-corrupt")

@@ -331,11 +331,15 @@ _HELPER = quick(
     r"/(?:multiprocessing/(?:queues|connection|resource_sharer|managers|pool)|threading|concurrent/futures/\w+)\.py$"
     r"|/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/"
 )
+# 2031-02-03 04:05:06,345 WARNING … · | WARNING | …
+_WARNED = re.compile(r"[\s\d,.:T|\[\]-]{0,40}WARN(?:ING)?\b")
 _REQUEST = quick(r"/(?:uvicorn|starlette|fastapi|hypercorn)/")
 
 
 def _is_caught(facts: Facts, finding: Finding) -> bool:
-    """Whether the program says that it caught this, or the exception is that of a thread that only helps."""
+    """Whether the program says that it caught this or logs it as a warning, or the exception is that of a thread that only helps."""
+    if (is_warned_of(finding.line) or _WARNED.match(finding.line.text)) and "NCCL WARN" not in finding.line.raw:
+        return True
     structure = facts.structures[finding.line.file]
     raised = structure.raised.get(key_of(finding.line))
     first = raised.first.number if raised else finding.line.number

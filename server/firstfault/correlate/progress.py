@@ -51,6 +51,8 @@ _STYLES = tuple(
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
         # epoch 002: 4510 / 21194 loss=3.1, num_updates=25700 · {"epoch": 1, "loss": "12.2", "num_updates": "20"}
         r"\bnum_updates\b['\"]?[:= ]{1,3}['\"]?(?P<step>\d+)",
+        # TRAIN Batch 0/2600 loss 3.66 … : the epoch and the batch
+        r"\bTRAIN Batch \d+/(?P<step>\d+) loss\b",
         # tick 3     kimg 12.0     time 21m 07s      sec/tick 230.4   sec/kimg 57.50
         r"^tick (?P<step>\d+) +kimg [\d.]+ +time .{1,20}? sec/tick ",
         # Iter #3: 120.4 img/sec per GPU

@@ -106,3 +106,10 @@ def test_ranks_that_only_the_summary_of_one_node_lists_are_not_all():
     error = traceback("RuntimeError: CUDA error: invalid device ordinal")
     nodes = summary(exit_entry(0, 2, 0, 1, 411, "n2"), exit_entry(1, 3, 1, 1, 412, "n2"))
     check(join(error, error, failed(1, 0, 411), nodes), "invalid-device-ordinal", [2, 3])
+
+
+def test_a_host_whose_processes_lost_those_of_another_did_not_fail_like_it():
+    missing = "ModuleNotFoundError: No module named 'fast_attention'"
+    lost = "RuntimeError: [8] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer"
+    check(join(traceback(missing, "10.0.0.4: "), "10.0.0.5: " + lost), "python-import-error", None, evidence=missing)
+    check(join(traceback(missing, "10.0.0.4: "), traceback(missing, "10.0.0.5: ")), "python-import-error", [])

@@ -247,4 +247,6 @@ def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:
     victims = {r for h in others for r in h.ranks}
     mine = {f.line.file for f in root.findings}
     elsewhere = {f.line.file for h in others for f in h.findings} - mine
-    return (bool(root.ranks) and bool(victims - set(root.ranks))) or bool(elsewhere)
+    hosts = {f.line.origin.host for f in root.findings}
+    apart = None not in hosts and any(f.line.origin.host not in {*hosts, None} for h in others for f in h.findings)
+    return (bool(root.ranks) and bool(victims - set(root.ranks))) or bool(elsewhere) or apart

@@ -67,3 +67,19 @@ def test_frames_of_several_processes_without_a_heading_are_several_tracebacks():
     frames = ['  File "/job/run.py", line 6, in d', "    c()", '  File "/job/run.py", line 5, in c', "    torch.ones()"]
     log = join("[rank0]: step 1 loss 2.31", *frames, "TypeError: ones() needs a size", "", *frames, "TypeError: ones() needs a size")
     check(log, "python-exception", [])
+
+
+KEY = ['  File "/job/begin.py", line 31, in rank_of', "    return int(os.environ[name])", '  File "/usr/lib/python3.12/os.py", line 714, in __getitem__']
+ENDS = ["    raise KeyError(key) from None", "KeyError: 'JOB_RANK'"]
+
+
+def test_a_traceback_that_begins_inside_another_is_of_a_second_process():
+    head = "Traceback (most recent call last):"
+    log = join("step 1 loss 2.31", head, *KEY, head, *KEY, *ENDS, *ENDS, failed(1, 0, 411))
+    check(log, "python-exception", [], evidence="JOB_RANK")
+
+
+def test_tracebacks_behind_each_other_are_of_the_one_process_that_failed():
+    head = "Traceback (most recent call last):"
+    log = join("step 1 loss 2.31", head, *KEY, *ENDS, head, *KEY, *ENDS, failed(1, 0, 411))
+    check(log, "python-exception", [0], evidence="JOB_RANK")

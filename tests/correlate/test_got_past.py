@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .check import check
 
 OOM = "RuntimeError: CUDA out of memory. Tried to allocate 1.20 GiB (GPU 1; 31.75 GiB total capacity; 29.10 GiB already allocated)"
@@ -182,3 +184,43 @@ def test_a_peer_that_nccl_saw_leave_before_a_normal_end_had_ended_itself():
     check("\n".join([*steps, left, ""]), "nccl-remote-error", verdict="undetermined")
     killed = "srun: error: node-8: task 2: Killed"
     check("\n".join([*steps, left, done, killed, ""]), "process-killed")
+
+
+DAMAGED = "image file is truncated (7 bytes not processed)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"train: WARNING ⚠️ /data/a/0007.jpg: ignoring corrupt image/label: {DAMAGED}",
+        f"2031-02-03,04:05:06 | WARNING | Handling webdataset error (OSError('{DAMAGED}')). Ignoring.",
+        f"could not decode /data/a/0007.jpg: {DAMAGED}, skipping this sample",
+    ],
+)
+def test_an_item_of_data_that_the_program_says_it_does_without_ends_nothing(line):
+    check(line + "\nstarting epoch 1\n", None)
+
+
+def test_a_word_about_going_on_inside_an_exception_is_none():
+    log = f"""{TRACEBACK}  File "/opt/job/reader.py", line 12, in load
+    raise OSError(message)
+OSError: {DAMAGED}, skipping this sample is off
+"""
+    check(log, "data-corrupt")
+
+
+def test_ticks_prove_progress():
+    tick = "tick {0}     kimg {0}.0      time 13m 32s      sec/tick 224.1   sec/kimg 55.93   maintenance 0.1    cpumem 4.30"
+    log = f"""{TRACEBACK}  File "/opt/gan/ops.py", line 48, in _init
+    plugin = get_plugin("act_plugin")
+RuntimeError: Error building extension 'act_plugin'
+"""
+    check(log, "extension-build-failed")
+    check(log + "".join(tick.format(i) + "\n" for i in range(4)), None)
+
+
+def test_what_a_logger_only_warns_of_is_got_past_with_one_later_step():
+    warned = "2031-02-03 04:05:06,345 WARNING read /data/a.wav: Error opening '/data/a.wav': File contains data in an unknown format.\n"
+    batch = "2031-02-03 04:05:{1},138 DEBUG TRAIN Batch 0/{0} loss 1.383334 loss_att 1.299984 lr 0.00005078 rank 0\n"
+    check(batch.format(100, "01") + warned + batch.format(200, "31"), None)
+    check(batch.format(100, "01") + warned, "data-corrupt")

@@ -1,7 +1,7 @@
 """Which rank a launcher's own words are about: Lightning, Composer, srun."""
 
 from .check import check
-from .logs import traceback
+from .logs import exit_entry, failed, summary, traceback
 
 STDERR = "----------{} global rank 5 STDERR----------"
 
@@ -81,3 +81,46 @@ def test_a_container_that_is_killed_when_the_job_has_failed_is_not_the_first_exi
         "[2026-11-02 10:43:19] INFO: container failed with non-zero exit code:  (exit code 137)",
     )
     check(log, "worker-exit-unexplained", [3], verdict="undetermined", collateral=["exit code 137"])
+
+
+USAGE = "train.py: error: unrecognized arguments: --local-rank={}"
+
+
+def test_an_exit_code_is_no_evidence_beside_the_words_of_the_process():
+    log = join(
+        *("usage: train.py [-h] [--lr LR]\n" + USAGE.format(r) for r in (1, 0)),
+        failed(2, 0, 411),
+        summary(exit_entry(0, 0, 0, 2, 411), exit_entry(1, 1, 1, 2, 412)),
+    )
+    incident = check(log, "config-invalid", [], evidence="unrecognized")
+    assert not any("exitcode" in e.text for e in incident.evidence if e.role == "initiating")
+
+
+MEETS = """Traceback (most recent call last):
+  File "tools/train.py", line 61, in main
+    dist.init_process_group(backend=backend)
+  File "/opt/venv/lib/python3.12/site-packages/torch/distributed/rendezvous.py", line 143, in _env_rendezvous_handler
+    store = TCPStore(master_addr, master_port, world_size, start_daemon)
+RuntimeError: Address already in use"""
+
+
+def test_only_rank_0_opens_the_store_of_its_workers():
+    check(join("WORLD_SIZE=4", MEETS), "port-in-use", [0], evidence="Address already")
+
+
+def test_an_agent_that_opens_a_store_is_no_rank():
+    agent = MEETS.replace("tools/train.py", "/opt/venv/lib/python3.12/site-packages/torch/distributed/run.py")
+    check(join("WORLD_SIZE=4", agent), "port-in-use", None, evidence="Address already")
+
+
+def test_ranks_that_only_the_summary_of_one_node_lists_are_not_all():
+    error = traceback("RuntimeError: CUDA error: invalid device ordinal")
+    nodes = summary(exit_entry(0, 2, 0, 1, 411, "n2"), exit_entry(1, 3, 1, 1, 412, "n2"))
+    check(join(error, error, failed(1, 0, 411), nodes), "invalid-device-ordinal", [2, 3])
+
+
+def test_a_host_whose_processes_lost_those_of_another_did_not_fail_like_it():
+    missing = "ModuleNotFoundError: No module named 'fast_attention'"
+    lost = "RuntimeError: [8] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer"
+    check(join(traceback(missing, "10.0.0.4: "), "10.0.0.5: " + lost), "python-import-error", None, evidence=missing)
+    check(join(traceback(missing, "10.0.0.4: "), traceback(missing, "10.0.0.5: ")), "python-import-error", [])

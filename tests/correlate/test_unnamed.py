@@ -93,3 +93,9 @@ def test_a_decoder_that_fails_inside_the_reader_of_a_configuration_found_a_broke
     ]
     log = join(*(f"[rank{r}]: {x}" for r in range(2) for x in frames))
     check(log, "config-invalid", [], evidence="JSONDecodeError")
+
+
+def test_a_bar_that_has_no_loss_yet_gives_way_to_the_exception_before_it():
+    bar = "Epoch 0:  97%|#########6| 97/100 [00:24<00:01,  4.00it/s, loss=nan, v_num=1]"
+    check(join(*HEAD, "IndexError: index 64 is out of bounds for dimension 0 with size 64", bar), "python-exception", evidence="IndexError")
+    check(join(bar), "loss-nan", verdict="probable")

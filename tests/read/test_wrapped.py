@@ -72,3 +72,9 @@ def test_a_record_that_begins_with_its_level_goes_on_with_nothing():
         [stats.format(0), 'INFO:     10.0.0.3:512 - "POST /v1/completions HTTP/1.1" 200 OK', stats.format(1), "ERROR:    Exception in application"]
     )
     assert unwrap(log.encode()) == (log.encode(), {})
+
+
+def test_a_few_lines_of_one_length_that_begin_alike_are_lines():
+    ticks = [f"tick {n}     kimg {n}.0      time 13m 32s      sec/tick 224.1   maintenance 0.1    cpumem 4.30" for n in range(4)]
+    text = "\n".join(["Evaluating metrics...", *ticks, ""]).encode()
+    assert unwrap(text) == (text, {})

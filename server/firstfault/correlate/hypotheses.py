@@ -196,6 +196,8 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 continue
             if facts.progress.set_aside and facts.progress.set_aside_behind(line):
                 continue
+            if _is_passed_over(line) and key_of(line) not in structure.raised:
+                continue
             if facts.library.page(finding.failure).tells == ANY_EXCEPTION and (is_warned_of(line) or line.number in structure.logged):
                 continue
             if facts.attempt_of(line) != judged[f.index]:
@@ -209,6 +211,19 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     same_attempt = [f for f in recovered if facts.attempt_of(f.line) == judged[f.line.file]]
     set_aside = _caught_again_and_again(facts, [*usable, *same_attempt]) | _still_waiting(usable)
     return [f for f in usable if id(f) not in set_aside], recovered
+
+
+# ignoring corrupt image/label: … · Handling webdataset error (…). Ignoring. · …, skipping this sample
+_PASSED_OVER = quick(
+    r"(?i)\bignoring (?:corrupt|bad|broken|invalid|unreadable)\b|\. ignoring\.?\s*$"
+    r"|\bskipp(?:ing|ed) (?:(?:this|the|that|bad|broken|corrupt(?:ed)?|invalid) ){0,2}"
+    r"(?:sample|image|file|record|example|document|shard|video|row|utterance)\b"
+)
+
+
+def _is_passed_over(line: Line) -> bool:
+    """Whether a line that tells of an item of data says itself that the program does without it."""
+    return _PASSED_OVER.search(line.text) is not None
 
 
 _CUT_OFF = ("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError")
@@ -335,11 +350,15 @@ _HELPER = quick(
     r"/(?:multiprocessing/(?:queues|connection|resource_sharer|managers|pool)|threading|concurrent/futures/\w+)\.py$"
     r"|/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/"
 )
+# 2031-02-03 04:05:06,345 WARNING … · | WARNING | …
+_WARNED = re.compile(r"[\s\d,.:T|\[\]-]{0,40}WARN(?:ING)?\b")
 _REQUEST = quick(r"/(?:uvicorn|starlette|fastapi|hypercorn)/")
 
 
 def _is_caught(facts: Facts, finding: Finding) -> bool:
-    """Whether the program says that it caught this, or the exception is that of a thread that only helps."""
+    """Whether the program says that it caught this or logs it as a warning, or the exception is that of a thread that only helps."""
+    if (is_warned_of(finding.line) or _WARNED.match(finding.line.text)) and "NCCL WARN" not in finding.line.raw:
+        return True
     structure = facts.structures[finding.line.file]
     raised = structure.raised.get(key_of(finding.line))
     first = raised.first.number if raised else finding.line.number

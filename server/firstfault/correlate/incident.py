@@ -227,8 +227,16 @@ def _best_lines(facts: Facts, choice: Choice) -> list[Finding]:
             # Nobody signed it: the same words again may be another rank's.
             words = findings[0].line.text[findings[0].start : findings[0].end]
             picked += [f for f in findings[1:] if f.line.text[f.start : f.end] == words and f.strength == findings[0].strength][:1]
+    if any(f.strength == "direct" for f in picked):
+        # What a launcher concludes from an exit proves nothing more where the process itself said why.
+        picked = [f for f in picked if f.strength == "direct" or not _is_of_an_exit(facts, f)]
     picked.sort(key=lambda f: (order[f.strength], f.line.time_s if f.line.time_s is not None else 0, f.line.file, f.line.number))
     return picked[:MOST_EVIDENCE]
+
+
+def _is_of_an_exit(facts: Facts, f: Finding) -> bool:
+    """Whether a finding stands in what a launcher wrote about the end of a process; an entry names the rank two lines at most above."""
+    return bool(facts.launchers.between(f.line.file, f.line.number - 2, f.line.number))
 
 
 def _end_of_traceback(facts: Facts, f: Finding) -> Line | None:

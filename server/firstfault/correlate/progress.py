@@ -51,11 +51,15 @@ _STYLES = tuple(
         r"^(?P<step>\d+)/(?P<total>\d+) (?:\[=*>?\.*\] )?- (?:ETA: )?[\d:]+m?s",
         # epoch 002: 4510 / 21194 loss=3.1, num_updates=25700 · {"epoch": 1, "loss": "12.2", "num_updates": "20"}
         r"\bnum_updates\b['\"]?[:= ]{1,3}['\"]?(?P<step>\d+)",
+        # TRAIN Batch 0/2600 loss 3.66 … : the epoch and the batch
+        r"\bTRAIN Batch \d+/(?P<step>\d+) loss\b",
+        # tick 3     kimg 12.0     time 21m 07s      sec/tick 230.4   sec/kimg 57.50
+        r"^tick (?P<step>\d+) +kimg [\d.]+ +time .{1,20}? sec/tick ",
         # Iter #3: 120.4 img/sec per GPU
         r"\bIter #(?P<step>\d+): [\d.]+ img/sec",
     )
 )
-_LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates")
+_LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates|sec/tick")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 # Lines that prove work without counting steps: End epoch 3: {'mean_loss': 2.41 · epoch 4, train loss 0.31 · the events of an MLPerf log.
@@ -81,7 +85,7 @@ _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="

@@ -7,7 +7,7 @@ import re
 from ..model import Finding, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
-from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, WAITED, Facts, Hypothesis
+from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, UNREACHABLE, WAITED, Facts, Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
 from .signs import absent_ranks, reporters
@@ -47,15 +47,31 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
         named |= failing
     if not named and root.nobody:
-        if len(failing) == 1 and _copies(facts, root) < 3:
+        if len(failing) == 1 and ((copies := _copies(facts, root)) < 2 or copies == 2 and not _at_once(facts, root)):
             named = set(failing)
         elif _copies(facts, root) > 1 or len(failing) > 1:
             return _unsigned(facts, root, own, _others_came_further(pool, root))
+    if not named and root.page.scope == "host" and root.tells != UNREACHABLE and _in_the_store_of_rank_0(facts, root):
+        return (0,)
     if not named:
         return _not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     return _first_ones(root, named)
+
+
+# What a worker calls to meet the others, and the files of the agents that open a store of their own.
+_MEETING = ("_env_rendezvous_handler", "_tcp_rendezvous_handler", "_create_c10d_store")
+_AGENTS = ("/torch/distributed/elastic/", "/torch/distributed/run.py", "/torch/distributed/launcher/")
+
+
+def _in_the_store_of_rank_0(facts: Facts, root: Hypothesis) -> bool:
+    """Whether workers raised it while they opened the store of torch.distributed: only rank 0 opens one, the others connect to it."""
+    chains = [facts.structures[f.line.file].raised.get(key_of(f.line)) for f in root.nobody]
+    frames = [r.frames for r in chains if r is not None]
+    return bool(frames) and all(
+        any(x.function in _MEETING for x in own) and not any(a in x.file.replace("\\", "/") for x in own for a in _AGENTS) for own in frames
+    )
 
 
 def _first_ones(root: Hypothesis, named: set[int]) -> tuple[int, ...]:
@@ -166,6 +182,9 @@ def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_furth
     if len(failing) > 1 and copies <= len(failing) and stopped - failing:
         # Each of those that failed printed it once, and the launcher had to stop others.
         return tuple(sorted(failing))
+    if len(failing) > 1 and copies <= len(failing) and any(e.root for e in own) and max(failing) >= len(failing):
+        # The summary of one node: ranks that are numbered lower exist elsewhere, and nothing tells of them.
+        return tuple(sorted(failing))
     if copies < 2:
         roots = {e.rank for e in own if e.root and e.rank is not None}
         if failing and len({(e.line.file, e.line.number) for e in own}) == 1:
@@ -200,6 +219,15 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
     return min(alike, len(streams)) if labelled else alike
 
 
+def _at_once(facts: Facts, root: Hypothesis) -> bool:
+    """Whether a second traceback began before the first that ends in the failure had ended: then two processes wrote them."""
+    f = min(root.nobody, key=lambda x: (x.line.file, x.line.number))
+    ended = max((n for n, _ in facts.structures[f.line.file].raised if n < f.line.number), default=0)
+    lines = facts.reading.files[f.line.file].lines
+    heads = (x for x in lines if ended < x.number < f.line.number and not x.origin)
+    return sum("Traceback (most recent call last)" in x.text for x in heads) > 1
+
+
 _GLUED_LINES = 40
 
 
@@ -219,4 +247,6 @@ def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:
     victims = {r for h in others for r in h.ranks}
     mine = {f.line.file for f in root.findings}
     elsewhere = {f.line.file for h in others for f in h.findings} - mine
-    return (bool(root.ranks) and bool(victims - set(root.ranks))) or bool(elsewhere)
+    hosts = {f.line.origin.host for f in root.findings}
+    apart = None not in hosts and any(f.line.origin.host not in {*hosts, None} for h in others for f in h.findings)
+    return (bool(root.ranks) and bool(victims - set(root.ranks))) or bool(elsewhere) or apart

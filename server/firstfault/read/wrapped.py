@@ -31,6 +31,12 @@ def _kind(line: str) -> str:
     return _DIGITS.sub("0", line[:24])[:_BEGINNING]
 
 
+def _begin_alike(line: str, following: str) -> bool:
+    """Whether a line repeats how the one before it begins, as steps of one program do and the rest of a broken line does not."""
+    kind = _kind(line)
+    return bool(kind.strip()) and kind == _kind(following)
+
+
 def _without_numbers(lines: list[str]) -> list[str]:
     """The lines with blanks for the numbers in front of them, where nearly every line has one and they count the lines."""
     found = [_NUMBER.match(line) for line in lines if line.strip()]
@@ -58,7 +64,10 @@ def unwrap(data: bytes) -> tuple[bytes, dict[int, tuple[int, ...]]]:
     # Lines of one kind are as long as each other, and begin alike.
     kinds = Counter(_kind(line) for line in bare)
     most_alike = max(_MOST_ALIKE, len(bare) // 4)
-    broken = [i for i in goes_on if not _FRESH.match(bare[i + 1]) and kinds[_kind(bare[i + 1])] <= most_alike]
+    broken = [
+        i for i in goes_on
+        if not _FRESH.match(bare[i + 1]) and kinds[_kind(bare[i + 1])] <= most_alike and not _begin_alike(bare[i], bare[i + 1])
+    ]  # fmt: skip
     words = sum(len(bare[i]) == width and bool(_WORD.match(bare[i][-1]) and _WORD.match(bare[i + 1][0])) for i in broken)
     if len(broken) < _FEWEST or words < _FEWEST or words * 2 < len(broken) or len(broken) * 5 < len(goes_on) * 3:
         return whole, {}

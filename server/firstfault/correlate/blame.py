@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from ..model import Line, Role, Verdict
 from ..read.blocks import key_of
 from .collectives import Collectives, Suspicion, suspect
-from .hypotheses import ANY_EXCEPTION, EXIT, LOST_PEER, UNREACHABLE, WAITED, Facts, Hypothesis
+from .facts import ANY_EXCEPTION, EXIT, LOST_PEER, UNREACHABLE, WAITED, Facts
+from .hypotheses import Hypothesis
 from .launchers import FIRST_TO_END
 from .signs import ended_while_standing_still, structural, without_errors
 from .who import initiating_ranks

@@ -15,7 +15,8 @@ from .actors import read_actors
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
-from .hypotheses import ANY_EXCEPTION, Facts, gather, usable_findings
+from .facts import ANY_EXCEPTION, Facts
+from .hypotheses import gather
 from .incident import LONGEST_TEXT, build_incident
 from .launchers import read_launchers
 from .progress import read_progress
@@ -25,6 +26,7 @@ from .skew import WORTH_TELLING_S, host_skew_s
 from .subject import Subject, subject_of
 from .timeline import build_timeline
 from .unnamed import add_unnamed
+from .usable import usable_findings
 
 MOST_FINDINGS = 5000
 

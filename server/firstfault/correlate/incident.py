@@ -10,7 +10,8 @@ from ..model import Alternative, Collateral, Evidence, Finding, Incident, Initia
 from ..read.blocks import key_of
 from ..read.clock import write_time
 from .blame import Choice
-from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis, strongest
+from .facts import LOST_PEER, WAITED, Facts
+from .hypotheses import Hypothesis, strongest
 from .ranks import full_bus, write_ranks
 
 MOST_EVIDENCE = 3

@@ -10,7 +10,8 @@ from ..model import Finding, Line, Role
 from ..read.quick import quick
 from .collectives import Collectives, Suspicion
 from .communicators import split_communicator
-from .hypotheses import LOST_PEER, WAITED, Facts, Hypothesis
+from .facts import LOST_PEER, WAITED, Facts
+from .hypotheses import Hypothesis
 from .progress import find_stall, lagging_ranks, slow_ranks, usual_gap_s
 from .ranks import write_ranks
 from .stacks import odd_stacks, read_stacks

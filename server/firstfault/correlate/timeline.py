@@ -8,7 +8,7 @@ from collections import Counter
 from ..model import Finding, Line, Role, TimelineEntry
 from ..read.clock import write_time
 from .blame import Choice
-from .hypotheses import Facts
+from .facts import Facts
 from .incident import last_words
 
 MOST_ENTRIES = 2000

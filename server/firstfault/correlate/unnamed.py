@@ -7,7 +7,7 @@ import re
 from ..knowledge.library import Library
 from ..model import Finding
 from ..read.blocks import Structure, key_of
-from .hypotheses import ANY_EXCEPTION
+from .facts import ANY_EXCEPTION
 from .reading import FileReading
 
 # socket.gaierror: [Errno -2] … · http.client.RemoteDisconnected: … · TypeError

@@ -7,7 +7,8 @@ import re
 from ..model import Finding, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
-from .hypotheses import ANY_EXCEPTION, EITHER, LOST_PEER, UNREACHABLE, WAITED, Facts, Hypothesis
+from .facts import ANY_EXCEPTION, EITHER, LOST_PEER, UNREACHABLE, WAITED, Facts
+from .hypotheses import Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
 from .signs import absent_ranks, reporters

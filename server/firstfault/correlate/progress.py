@@ -19,7 +19,7 @@ from .reading import Reading
 
 # One expression a style; the groups are step, total and seconds or milliseconds a step.
 _STYLES = tuple(
-    re.compile(p)
+    quick(p)
     for p in (
         r"\bcompleted step: (?P<step>\d+), seconds: (?P<s>[\d.]+)",
         r"\biteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?elapsed time per iteration \((?P<u>ms|s)\): (?P<t>[\d.]+)",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .correlate.reading import FileReading
+from .errors import InputError
+from .evidence import flight_recorder
 from .evidence.flight_recorder import parse_dump
 from .knowledge.library import Library
 from .knowledge.match import match_line
@@ -124,6 +126,11 @@ def read_dump(source: Source, index: int) -> FileReading | None:
     """The reading of a flight-recorder dump, whose lines are the rank's collectives in order; `None` where the input is none."""
     if source.path is None or not is_recorder_dump(source.head()):
         return None
+    if source.size_bytes > flight_recorder.LARGEST_DUMP_BYTES:
+        raise InputError(
+            f"{source.name} is too large for a flight-recorder dump", reason=f"it has {source.size_bytes} bytes", where=source.name,
+            help=f"a dump has at most {flight_recorder.LARGEST_DUMP_BYTES} bytes; lower TORCH_FR_BUFFER_SIZE",
+        )  # fmt: skip
     dump = parse_dump(source.path.read_bytes(), source.name)
     if dump is None:
         return None

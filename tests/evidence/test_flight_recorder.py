@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstfault.diagnose import diagnose
+from firstfault.errors import InputError
+from firstfault.evidence import flight_recorder
 from firstfault.evidence.flight_recorder import compare, parse_dump
 from firstfault.read.stream import is_recorder_dump
 
@@ -102,3 +104,11 @@ def test_a_folder_of_dumps_is_diagnosed(tmp_path, form):
     assert report.incidents[0].initiating.ranks == (2,)
     assert report.incidents[0].verdict.value == "established"
     assert {i.kind for i in report.inputs} == {"flight-recorder"}
+
+
+def test_a_file_that_is_too_large_for_a_dump_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "trace_0.json"
+    path.write_text('{"version": "2.10", "pg_config": {}, "entries": []}')
+    monkeypatch.setattr(flight_recorder, "LARGEST_DUMP_BYTES", 20)
+    with pytest.raises(InputError, match="too large"):
+        diagnose([path])

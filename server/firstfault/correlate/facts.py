@@ -107,14 +107,6 @@ class Facts:
         pid = self.structures[finding.line.file].quoted_pid.get(finding.line.number)
         return pid in self.ranks.by_pid or any(finding.captures.get(k) for k in ("rank", "ranks"))
 
-    def _ended_rank(self, finding: Finding) -> tuple[int, ...] | None:
-        """The rank that a launcher names on the line on which it tells of an exit."""
-        line = finding.line
-        if self.library.page(finding.failure).tells != EXIT:
-            return None
-        ended = {e.rank for e in self.launchers.between(line.file, line.number, line.number) if e.rank is not None}
-        return tuple(ended) if len(ended) == 1 else None
-
     def _entry_rank(self, line: Line) -> tuple[int, ...] | None:
         """The rank whose traceback a launcher's summary quotes around this line."""
         for e in self.launchers.quoting(line.file, line.number - LONGEST_QUOTE, line.number):

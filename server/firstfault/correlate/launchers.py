@@ -135,7 +135,6 @@ class Launchers:
     closed_pids: dict[int, Line] = field(default_factory=dict)
     forced_pids: dict[int, Line] = field(default_factory=dict)
     ended_from_outside: Line | None = None
-    summaries: int = 0
     _by_line: dict[int, tuple[list[int], list[Exit]]] = field(default_factory=dict)
     _by_quote: dict[int, tuple[list[int], list[Exit]]] = field(default_factory=dict)
 
@@ -171,7 +170,6 @@ def read_launchers(reading: Reading) -> Launchers:
             text = line.text
             if "Root Cause (first observed failure)" in text or text.strip() == "Root Cause:":
                 root_at = line.number
-                facts.summaries += 1
             if m := _CLOSED.search(text):
                 facts.closed_pids.setdefault(int(m[1]), line)
             elif m := _FORCED.search(text):

@@ -172,10 +172,6 @@ class YamlSource:
         apart = line > 0 and not self.lines.content(line - 1).strip()
         return Replacement(at, at, "".join(indent + x + self.lines.end for x in lines) + (self.lines.end if apart else ""))
 
-    def append_at_top(self, lines: list[str], document: Node) -> Replacement:
-        """Add lines behind the end of a document's top map."""
-        return self._behind(self.end(document), lines)
-
     def remove_entry(self, container: Node, node_start: int, node_end: int) -> Replacement:
         """Delete the lines of one entry or item of a block, or the part of a flow with its comma."""
         if not container.flow_style:

@@ -14,7 +14,7 @@ import { Trouble } from "./trouble";
 import { Watching } from "./watching";
 
 /** Settings that are read when the server starts or a document is opened. */
-const READ_AT_START = ["enabled", "interpreter", "lint", "maxSyncMegabytes", "show"];
+const READ_AT_START = ["enabled", "interpreter", "lint", "maxSyncMegabytes", "previewEdits", "show"];
 
 let session: Session | undefined;
 

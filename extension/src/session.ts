@@ -192,7 +192,7 @@ export class Session implements vscode.Disposable {
       options,
     );
     large.client = client;
-    client.registerFeature(new UnconfirmedEdits());
+    if (!previewsEdits()) client.registerFeature(new UnconfirmedEdits());
     client.onNotification(StatusNotification, (status) => {
       this.status.update(status);
     });
@@ -252,6 +252,11 @@ export class Session implements vscode.Disposable {
       if (choice === logs) this.log.show();
     });
   }
+}
+
+/** Whether the person wants to confirm changes of files that are not open. */
+function previewsEdits(): boolean {
+  return vscode.workspace.getConfiguration("firstfault").get<boolean>("previewEdits", false);
 }
 
 /**

@@ -166,12 +166,8 @@ inEditor("first-day", {}, (sitting, step) => {
 
   step("the output of a command that failed in the terminal is diagnosed, and the clipboard stays as it was", async () => {
     await workbench.clipboard("kept");
-    await workbench.command("Terminal: Create New Terminal");
-    await page.locator(".terminal-wrapper.active .xterm-helper-textarea").waitFor({ state: "attached" });
-    // The mark beside the prompt shows that shell integration is on.
-    await page.locator(".terminal-command-decoration").first().waitFor();
-    await page.keyboard.type("bash rerun.sh", { delay: 10 });
-    await page.keyboard.press("Enter");
+    await workbench.openTerminal();
+    await workbench.typeInTerminal("bash rerun.sh");
     // The command has ended when a new prompt stands behind its last line.
     await page.waitForFunction(() => {
       const text = document.querySelector(".xterm-rows")?.textContent ?? "";

@@ -169,6 +169,23 @@ inEditor("report", {}, (sitting, step) => {
     await workbench.command("View: Hide Panel");
   });
 
+  step("a file from elsewhere that is dropped on the editor area is diagnosed like any open log", async () => {
+    const elsewhere = path.join(sitting.folder, "from-a-colleague.log");
+    cpSync(path.join(job, "bad-row.log"), elsewhere);
+    await workbench.dropOnEditorArea(elsewhere);
+    await page.locator(".tab.active", { hasText: "from-a-colleague.log" }).waitFor();
+    await page.locator(".codelens-decoration", { hasText: `Rank ${UNLUCKY}` }).first().waitFor();
+    await workbench.screenshot("dropped");
+    await workbench.closeEditors();
+  });
+
+  step("a log that is dragged from the explorer to the editor area too", async () => {
+    await workbench.dragToEditorArea("bad-row.log");
+    await page.locator(".tab.active", { hasText: "bad-row.log" }).waitFor();
+    await page.locator(".codelens-decoration", { hasText: `Rank ${UNLUCKY}` }).first().waitFor();
+    await workbench.closeEditors();
+  });
+
   step("an output channel is diagnosed like any text", async () => {
     await workbench.command("FirstFault: Show Logs");
     const output = page.locator(".output-view .view-lines").first();

@@ -1,4 +1,4 @@
-// From the red line in the log to the changed launch script: three clicks, with the lightbulb and with the report. The steps share one editor.
+// From the red line in the log to the changed launch script: three clicks, with the lightbulb and with the report; or with a preview.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -16,8 +16,9 @@ srun torchrun --nproc-per-node 4 train.py  # two nodes
 `;
 
 const settings = { "editor.wordWrap": "on" };
+const prepare = (job) => writeFileSync(path.join(job, "pretrain.sbatch"), SCRIPT);
 
-inEditor("three-clicks", { settings, prepare: (job) => writeFileSync(path.join(job, "pretrain.sbatch"), SCRIPT) }, (sitting, step) => {
+inEditor("three-clicks", { settings, prepare }, (sitting, step) => {
   let job;
   let workbench;
   let page;
@@ -77,5 +78,28 @@ inEditor("three-clicks", { settings, prepare: (job) => writeFileSync(path.join(j
     await workbench.screenshot("which-script");
     await choice.click();
     await expectInserted("changed-from-report");
+  });
+});
+
+inEditor("preview", { settings: { "firstfault.previewEdits": true }, prepare }, (sitting, step) => {
+  step("whoever wants to confirm sees the change before it is made, and nothing is saved", async () => {
+    const { job, workbench, page } = sitting;
+    await workbench.openFile("stuck-rank.log");
+    await page.locator(".codelens-decoration", { hasText: "Rank 5" }).first().waitFor();
+    const { line, column } = incidentOf("stuck-rank.log").evidence[0];
+    await workbench.goToLine(line, column + 1);
+    await page.locator(".squiggly-error").first().waitFor();
+    await (await workbench.quickFix(/NCCL_DEBUG=INFO.*pretrain\.sbatch/)).click();
+    const preview = page.locator(".bulk-edit-panel");
+    const file = preview.locator(".monaco-list-row", { hasText: "pretrain.sbatch" }).first();
+    await file.waitFor();
+    await workbench.screenshot("to-confirm");
+    assert.equal(await page.locator(".tab.dirty").count(), 0, "nothing was changed yet");
+    await file.locator("input.edit-checkbox, .monaco-checkbox, .monaco-custom-toggle").first().click();
+    await workbench.screenshot("ticked");
+    await preview.getByRole("button", { name: "Apply" }).click();
+    await page.locator(".tab.dirty", { hasText: "pretrain.sbatch" }).waitFor();
+    await workbench.screenshot("confirmed");
+    assert.equal(readFileSync(path.join(job, "pretrain.sbatch"), "utf8"), SCRIPT, "nothing was saved");
   });
 });

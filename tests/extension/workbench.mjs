@@ -205,6 +205,21 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
+  /** Opens a terminal whose shell tells VS Code where commands begin and end. */
+  async openTerminal() {
+    await this.command("Terminal: Create New Terminal");
+    await this.page.locator(".terminal-wrapper.active .xterm-helper-textarea").waitFor({ state: "attached" });
+    // The mark beside the prompt shows that shell integration is on.
+    await this.page.locator(".terminal-command-decoration").first().waitFor();
+  }
+
+  /** Types a command into the active terminal. */
+  async typeInTerminal(command) {
+    await this.page.locator(".terminal-wrapper.active .xterm-helper-textarea").first().focus();
+    await this.page.keyboard.type(command, { delay: 10 });
+    await this.page.keyboard.press("Enter");
+  }
+
   /** Moves the cursor of the active editor to a line. */
   async goToLine(line, column = 1) {
     await this.page.keyboard.press("Control+G");
@@ -253,6 +268,35 @@ export class Workbench {
     if (picture) await this.screenshot(picture);
     await this.page.keyboard.press("Enter");
     await this.page.locator(".monaco-menu").waitFor({ state: "detached" });
+  }
+
+  /** Drops a file of this machine on the editor area, as a file manager would. */
+  async dropOnEditorArea(file) {
+    const { x, y } = await this.#middleOfEditorArea();
+    const devtools = await this.page.context().newCDPSession(this.page);
+    const data = { items: [], files: [file], dragOperationsMask: 1 };
+    // The second time over, the drop target that the first made is there.
+    for (const type of ["dragEnter", "dragOver", "dragOver", "drop"]) {
+      await devtools.send("Input.dispatchDragEvent", { type, x, y, data });
+      await this.page.waitForTimeout(100);
+    }
+    await devtools.detach();
+  }
+
+  /** Drags a row of the explorer to the editor area. */
+  async dragToEditorArea(name) {
+    const { x, y } = await this.#middleOfEditorArea();
+    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).hover();
+    await this.page.mouse.down();
+    await this.page.mouse.move(x, y, { steps: 10 });
+    await this.page.locator("#monaco-workbench-editor-drop-overlay").waitFor({ state: "attached" });
+    await this.page.mouse.move(x + 1, y + 1, { steps: 2 });
+    await this.page.mouse.up();
+  }
+
+  async #middleOfEditorArea() {
+    const { x, y, width, height } = await this.page.locator(".editor-group-container").first().boundingBox();
+    return { x: x + width / 2, y: y + height / 2 };
   }
 
   /** Reads or writes the clipboard as another program would. */

@@ -117,6 +117,20 @@ def test_a_variable_that_is_set_after_the_launch_is_moved() -> None:
 
 def test_a_variable_between_two_launches_is_not_too_late() -> None:
     assert lint("torchrun a.py\nexport NCCL_DEBUG=INFO\ntorchrun b.py\n", "run.sh") == []
+    assert lint("torchrun a.py\nexport NCCL_DEBUG=INFO\ntorchrun b.py 2>&1 | tee log\n", "run.sh") == []
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["srun python -c 'import torch; print(torch.__version__)'", """srun -N 2 bash -c 'python3 -c "import torch, socket"'"""],
+)
+def test_a_check_of_the_nodes_starts_no_training(check: str) -> None:
+    assert lint(f"{check}\nexport NCCL_DEBUG=INFO\ntorchrun a.py | tee log\n", "run.sh") == []
+    assert only(f"{check}\ntorchrun a.py\nexport NCCL_DEBUG=INFO\n").code == "set-after-launch"
+
+
+def test_a_launch_behind_a_check_in_the_same_command_is_one() -> None:
+    assert only("srun bash -c 'python -c \"import torch\" && torchrun a.py'\nexport NCCL_DEBUG=INFO\n").code == "set-after-launch"
 
 
 def test_a_value_that_is_set_again_after_the_launch_is_not_too_late() -> None:

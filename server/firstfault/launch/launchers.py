@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -92,15 +93,22 @@ def mentions_launcher(text: str) -> bool:
 
 
 def _only_asks(words: Sequence[str]) -> bool:
-    """srun hostname, torchrun --help, mpirun bash -c 'echo $(hostname)': a launcher that starts no training."""
+    """srun hostname, torchrun --help, mpirun bash -c 'echo $(hostname)', srun python -c '…': a launcher that starts no training."""
     if any(w in {"--help", "--version", "-V"} for w in words[1:2]):
         return True
     if base_name(words[0]) not in {"srun", "pdsh", "mpirun", "mpiexec"}:
         return False
     if any(base_name(w).rstrip(";") in _ASKING for w in words[1:]):
         return True
+    if any(PYTHONS.match(base_name(program)) and option == "-c" for program, option in itertools.pairwise(words)):
+        return True
     quoted = [w for w in words[1:] if w[:1] in {"'", '"'} and " " in w]
-    return bool(quoted) and quoted[-1][1:].split()[0] in _ASKING and not any(mentions_launcher(w) for w in quoted)
+    if not quoted:
+        return False
+    inner = quoted[-1][1:].split()
+    if PYTHONS.match(base_name(inner[0])) and inner[1:2] == ["-c"]:
+        return not any(_INSIDE.search(w) or _SCRIPT.search(w) for w in quoted)
+    return inner[0] in _ASKING and not any(mentions_launcher(w) for w in quoted)
 
 
 _ASKING = frozenset({"hostname", "nvidia-smi", "mkdir", "rm", "ls", "date", "echo", "sleep", "printf", "ibstat"})

@@ -163,12 +163,13 @@ def _after_the_launch(text: str, path: str, torch_version: str | None) -> Iterat
         script = parse_shell(text, path)
     except EditRefused:
         return
-    launches = [c for s, c in shell_edit.launching(script) if s == 2 and not c.context]
+    anywhere = [c for s, c in shell_edit.launching(script) if s == 2]
+    launches = [c for c in anywhere if not c.context]
     if not launches:
         return
     lines = Lines(text)
     for c in script.commands:
-        if c.name != "export" or c.context or len(c.words) != 2 or c.start < launches[-1].end:
+        if c.name != "export" or c.context or len(c.words) != 2 or c.start < anywhere[-1].end:
             continue
         name, sign, value = c.words[1].raw.partition("=")
         info = settings.lookup(name)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..model import Line
 from .clock import is_yearless, with_date, with_year
+from .json_line import message_in
 from .origin import read_origin
 
 LONGEST_LINE = 64_000
@@ -32,9 +33,13 @@ def clean_line(raw: str) -> str:
 
 def make_line(raw: str, file: int, number: int, first_column: int = 0, whole: str | None = None) -> Line:
     """The cleaned line; `raw` may be the part of `whole` that begins at `first_column` (behind a carriage return)."""
-    text, columns = _without_codes(raw[:LONGEST_LINE])
+    wrapped = message_in(raw[:LONGEST_LINE])
+    text, columns = _without_codes(wrapped[0] if wrapped else raw[:LONGEST_LINE])
     at, origin, time = read_origin(text)
     end = len(text.rstrip("\r\n "))
+    if wrapped:
+        columns = [wrapped[1][c] for c in columns]
+        time = time if time and not time[1] else wrapped[2] or time
     kept: tuple[int, ...] | range
     if isinstance(columns, range):
         kept = range(first_column + at, first_column + max(at, end))
@@ -73,6 +78,9 @@ def segments(raw: str) -> Iterator[tuple[int, str]]:
     Carriage returns part them, and a rank that speaks behind another's progress bar.
     """
     raw = raw.rstrip("\r")
+    if message_in(raw[:LONGEST_LINE]):
+        yield 0, raw
+        return
     if "\r" not in raw:
         yield from _behind_bars(raw, 0)
         return

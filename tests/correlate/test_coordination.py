@@ -277,3 +277,18 @@ def test_what_nccl_says_of_a_refused_call_explains_its_class_and_the_class_alone
     log = join(*refused, meaning.format(1), "[rank1]: Last error:", told.format(1, 1, 2), meaning.format(2), "[rank2]: Last error:", told.format(2, 2, 1))
     check(log, "duplicate-gpu", [1, 2], evidence="both on CUDA device", collateral=["reflects invalid usage"])
     check(join(*refused, meaning.format(1)), "nccl-internal-error", verdict="undetermined", missing="NCCL WARN")
+
+
+def test_a_barrier_that_counts_more_than_there_are_misses_nobody_for_sure():
+    line = "RuntimeError: Timed out initializing process group in store based barrier on rank: 1, for key: store_based_barrier_key:1 (world_size={}, worker_count={}, timeout=0:30:00)\n"
+    check(line.format(2, 4), "rendezvous-timeout", None, verdict="probable")
+    check(line.format(4, 3), "rendezvous-timeout", None, verdict="established")
+
+
+def test_an_abort_that_the_runtime_and_the_shell_both_tell_of_is_explained_by_what_the_exception_said():
+    log = join(
+        "terminate called after throwing an instance of 'gloo::IoException'",
+        "  what():  [/opt/build/third_party/gloo/gloo/transport/tcp/pair.cc:724] connect [10.0.0.7]:3210: Connection refused",
+        "Aborted (core dumped)",
+    )
+    check(log, "gloo-connection-closed", None, verdict="undetermined", evidence="refused")

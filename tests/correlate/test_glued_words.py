@@ -31,3 +31,13 @@ def test_words_that_stand_there_once_a_process_mean_every_rank():
 
 def test_words_of_one_process_mean_the_rank_that_ended():
     check(job(f"FileNotFoundError: {WORDS}"), "data-missing", [2])
+
+
+def test_a_name_that_lost_its_colon_counts_as_often_as_tracebacks_had_begun():
+    heads = "\n".join(["Traceback (most recent call last):\n  File \"train.py\", line 256, in <module>"] * 3)
+    torn = [
+        "    for name in table.keys():    ", "AttributeErrorfor name in table.keys():: AttributeError", "",
+        "'str' object has no attribute 'keys': ", "AttributeError'str' object has no attribute 'keys'AttributeError: ",
+        ": 'str' object has no attribute 'keys''str' object has no attribute 'keys'",
+    ]  # fmt: skip
+    check("\n".join([heads, *torn]) + "\n", "python-exception", [], evidence="AttributeError'str'")

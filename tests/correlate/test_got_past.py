@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .check import check
+from .logs import traceback
 
 OOM = "RuntimeError: CUDA out of memory. Tried to allocate 1.20 GiB (GPU 1; 31.75 GiB total capacity; 29.10 GiB already allocated)"
 TRACEBACK = "Traceback (most recent call last):\n"
@@ -224,3 +225,31 @@ def test_what_a_logger_only_warns_of_is_got_past_with_one_later_step():
     batch = "2031-02-03 04:05:{1},138 DEBUG TRAIN Batch 0/{0} loss 1.383334 loss_att 1.299984 lr 0.00005078 rank 0\n"
     check(batch.format(100, "01") + warned + batch.format(200, "31"), None)
     check(batch.format(100, "01") + warned, "data-corrupt")
+
+
+ENDED = "{'train_runtime': 412.5, 'train_loss': 1.24, 'epoch': 3.0}"
+
+
+def test_a_whole_timeout_behind_the_end_of_training_is_no_noise_of_its_end():
+    waited = (
+        "[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=2778, OpType=_ALLGATHER_BASE, Timeout(ms)=1800000) ran for 1801649 milliseconds before timing out."
+    )
+    check("\n".join([*STEPS, ENDED, waited, ""]), "collective-timeout", verdict="undetermined")
+
+
+def test_an_exception_that_ends_the_program_behind_the_end_of_training_is_its_failure():
+    full = traceback("OSError: [Errno 28] No space left on device: '/out/final/model.safetensors'")
+    check("\n".join([*STEPS, ENDED, full, ""]), "disk-full")
+
+
+def test_an_exception_of_a_thread_behind_the_end_of_training_ends_nothing():
+    thread = (
+        "Exception in thread Thread-4 (poll):\nTraceback (most recent call last):\n"
+        '  File "/usr/lib/python3.11/threading.py", line 1045, in _bootstrap_inner\n    self.run()\n'
+        '  File "/opt/run/monitor.py", line 41, in poll\n    handle.read()\nValueError: I/O operation on closed file'
+    )
+    check("\n".join([*STEPS, ENDED, thread, ""]), None)
+
+
+STEPS = ["Epoch 3 step 40 loss 1.21", "Epoch 3 step 60 loss 1.19", "Epoch 3 step 80 loss 1.17"]

@@ -124,3 +124,39 @@ def test_a_host_whose_processes_lost_those_of_another_did_not_fail_like_it():
     lost = "RuntimeError: [8] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer"
     check(join(traceback(missing, "10.0.0.4: "), "10.0.0.5: " + lost), "python-import-error", None, evidence=missing)
     check(join(traceback(missing, "10.0.0.4: "), traceback(missing, "10.0.0.5: ")), "python-import-error", [])
+
+DEADLOCK = (
+    "lightning_fabric.utilities.exceptions.DeadlockDetectedException: DeadLock detected from rank: 5 \n "
+    "Traceback (most recent call last):\n"
+    '  File "/opt/run/data.py", line 12, in read\n    return open(name)\n'
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/shards/index.json'"
+)
+
+
+def test_lightning_says_which_rank_it_failed_on_as_it_ends_the_others():
+    first = DEADLOCK.partition("\n ")[2]
+    log = join(first, "", "During handling of the above exception, another exception occurred:", "", traceback(DEADLOCK))
+    check(log, "data-missing", [5], evidence="index.json")
+
+
+def test_what_a_shell_tells_after_lightning_killed_everybody_is_its_work():
+    killed = "/opt/ci/run.sh: line 9:  2504 Killed                  python train.py"
+    log = join("Epoch 1: 10/90", child(1, 3, "INFO launcher.py:224 "), killed, "Error: Process completed with exit code 137.")
+    check(log, "worker-exit-unexplained", [1], verdict="undetermined", evidence="code 3")
+
+
+def test_an_exit_code_of_argparse_means_no_refusal_once_the_job_has_made_steps():
+    step = "Epoch: [1]  [ {}/1217]  eta: 10:27:20  loss: 0.95 (0.94)  time: 3.5 (0.4)  data: 0.1 (0.1)  max mem: 12482"
+    log = join(*(step.format(n) for n in (180, 200, 220)), failed(3, 2, 4105), summary(exit_entry(0, 3, 3, 2, 4105)))
+    check(log, "worker-exit-unexplained", [3], verdict="undetermined")
+
+
+def test_the_same_exit_code_of_a_job_without_a_step_is_a_refusal():
+    check(join(failed(3, 2, 4105), summary(exit_entry(0, 3, 3, 2, 4105))), "config-invalid", [], verdict="probable")
+
+
+def test_an_exception_behind_the_summary_is_not_that_of_its_last_entry():
+    entries = [exit_entry(i, r, r, 1, 4101 + r) for i, r in enumerate((0, 1, 2, 3))]
+    log = join(failed(0, 1, 4101), summary(*entries), traceback("ValueError: no schedule is called 'cosin'"))
+    incident = check(log, "python-exception")
+    assert incident.initiating.ranks != (3,)

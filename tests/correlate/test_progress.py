@@ -5,6 +5,8 @@ import pytest
 from firstfault.correlate.progress import read_step
 from firstfault.model import Line, Origin
 
+from .check import check
+
 
 def step_of(text):
     return read_step(Line(0, 1, text, text, range(len(text)), Origin()), None)
@@ -49,3 +51,10 @@ def test_a_bar_without_a_loss_is_a_sign_of_life_only():
 )
 def test_what_only_looks_like_a_step_is_none(text):
     assert step_of(text) is None
+
+
+def test_how_many_steps_there_are_to_be_is_no_step():
+    start = "02/03/2031 10:00:17 - INFO - __main__ -   {} = {}"
+    bar = "Steps: 100%|##########| 100/100 [30:10<00:00, 10.91s/it]"
+    heads = [start.format("Total optimization steps", 100), start.format("Gradient Accumulation steps", 4)]
+    check("\n".join([*heads, bar, "02/03/2031 10:31:09 - INFO - __main__ - configuration saved"]) + "\n", None)

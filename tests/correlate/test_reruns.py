@@ -94,3 +94,9 @@ def test_a_script_that_calls_from_another_line_was_edited_in_between():
 def test_a_script_that_ran_before_and_no_longer_compiles_was_edited_in_between():
     broken = join('  File "finetune.py", line 40', "    rate=2e-5", "    ^", "SyntaxError: invalid syntax").rstrip()
     check(join(entry(184, "KeyError: 'prompt'"), broken), "python-exception", evidence="SyntaxError")
+
+
+def test_a_script_that_runs_after_it_could_not_be_compiled_was_corrected_in_between():
+    broken = '  File "train.py", line 41\n    rank=rank,\n    ^\nSyntaxError: invalid syntax'
+    fixed = "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    if 'RANK' in os.environ:\nNameError: name 'os' is not defined"
+    check(join(broken, broken, fixed, fixed), "python-exception", evidence="NameError")

@@ -5,6 +5,7 @@ Pure: hypotheses and facts in, a choice with its reasons out. Writes no prose be
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ..model import Line, Role, Verdict
@@ -227,7 +228,13 @@ def _is_told(facts: Facts, exits: Hypothesis, pool: list[Hypothesis]) -> bool:
     speaking = {r for h in others for r in h.ranks}
     unsigned = max((len(h.nobody) for h in others), default=0)
     silent = [r for r in exits.ranks if r not in speaking]
-    return len(silent) + len({f.line.number for f in exits.nobody if not exits.ranks}) <= unsigned
+    return len(silent) + (0 if exits.ranks else _deaths(exits)) <= unsigned
+
+
+def _deaths(exits: Hypothesis) -> int:
+    """How many deaths lines that nobody signs tell of: the runtime's words and the shell's are about the same one."""
+    lines = {(f.line.file, f.line.number): f.line.text[f.start : f.start + 12] for f in exits.nobody}
+    return max(Counter(lines.values()).values(), default=0)
 
 
 def _is_after(facts: Facts, h: Hypothesis, other: Line) -> bool:
@@ -262,9 +269,15 @@ def _follows(h: Hypothesis, root: Hypothesis) -> bool:
 def _verdict(root: Hypothesis, ranks: tuple[int, ...] | None) -> Verdict:
     if root.role in (Role.SYMPTOM, Role.COLLATERAL) or root.strength == "symptom":
         return Verdict.UNDETERMINED
-    if root.kind in ("absent", "late", "counts", "slow") or root.strength == "probable":
+    if root.kind in ("absent", "late", "counts", "slow") or root.strength == "probable" or _more_than_all_came(root):
         return Verdict.PROBABLE
     return Verdict.ESTABLISHED
+
+
+def _more_than_all_came(root: Hypothesis) -> bool:
+    """Whether every line of it counts at least as many members as there are: who came before a restart was counted, nobody is missing."""
+    counts = [(f.captures.get("joined", ""), f.captures.get("world", "")) for f in root.findings]
+    return bool(counts) and all(came.isdigit() and size.isdigit() and int(came) >= int(size) for came, size in counts)
 
 
 def _reasons(facts: Facts, choice: Choice, pool: list[Hypothesis], collectives: Collectives, suspicion: Suspicion | None) -> list[str]:
@@ -276,6 +289,8 @@ def _reasons(facts: Facts, choice: Choice, pool: list[Hypothesis], collectives: 
         downstream = sorted({h.failure for h in others if _follows(h, root) or h.role is not Role.INITIATING})
         if downstream:
             out.append(f"a fault of its own explains the other reports ({', '.join(downstream[:4])})")
+    if _more_than_all_came(root):
+        out.append("more members were counted than there are, so those of an earlier attempt still count")
     first_timeout = _first_timeout(pool, collectives)
     if first_timeout is not None and root.kind == "finding" and root.tells != WAITED and not _is_after(facts, root, first_timeout):
         out.append("it came before the first rank gave up waiting")

@@ -91,6 +91,8 @@ _PADDLE = quick(r"trainer process with rank=\[([\d, ]+)\] was aborted|Container 
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 FIRST_TO_END = "first to end"
+# Who sends SIGKILL to all processes of its node, its own among them, as soon as one has failed.
+ENDS_ALL = "lightning"
 _SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGKILL": 9, "SIGSEGV": 11, "SIGTERM": 15}
 
 
@@ -227,7 +229,7 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
             elif m := _CHILD.search(text):
                 local = int(m[1]) if m[1] else line.origin.rank
-                facts.exits.append(Exit(line, int(m[3]), None, local, pid=int(m[2]), time_s=line.time_s, said="lightning"))
+                facts.exits.append(Exit(line, int(m[3]), None, local, pid=int(m[2]), time_s=line.time_s, said=ENDS_ALL))
             elif m := _COMPOSER.search(text):
                 pid = int(m[2]) if m[2] else None
                 facts.exits.append(Exit(line, int(m[4]), int(m[1] or m[3]), pid=pid, said="composer", time_s=line.time_s))

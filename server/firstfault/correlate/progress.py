@@ -79,7 +79,11 @@ _RESUMED = quick(
     r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
     r"(?:successfully )?loaded checkpoint .{0,200}at iteration"
 )
-_ANNOUNCED = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step")
+# Total optimization steps = 3000 · Gradient Accumulation steps = 4 · warmup_steps: 100 : how many there are to be, not where a rank is.
+_ANNOUNCED = quick(
+    r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step"
+    r"|\b(?:total|max(?:imum)?|num(?:ber of)?|accumulation|warm-?up)[_ ](?:\w+[_ ]){0,2}steps\b[\"']?\s{0,3}[=:]"
+)
 # A bar of the work around training: alive, but no training step.
 _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"

@@ -92,23 +92,32 @@ def _deaths(file: FileReading, structure: Structure) -> list[int]:
 
 
 def _edited_scripts(file: FileReading) -> Iterator[int]:
-    """Where a script makes the same call from another line than before, or cannot be compiled any more: it was edited and started again."""
+    """Where a script was edited and started again.
+
+    It makes the same call from another line than before, cannot be compiled any more, or runs after it could not be compiled.
+    """
     calls: dict[tuple[str, str], int] = {}
     ran: set[str] = set()
+    broken: set[str] = set()
     for before, line, code in zip([None, *file.lines], file.lines, [*file.lines[1:], None], strict=False):
         if 'File "' not in line.text:
             continue
         if m := _ENTRY.search(line.text):
             ran.add(m["file"])
+            if m["file"] in broken:
+                broken.discard(m["file"])
+                yield _head(before, line)
             call = _CALL.match(code.text) if code is not None and code.number <= line.number + 2 else None
             if call is None or "site-packages" in m["file"]:
                 continue
             if calls.setdefault((m["file"], call[1]), int(m["line"])) != int(m["line"]):
                 calls = {(m["file"], call[1]): int(m["line"])}
                 yield _head(before, line)
-        elif (m := _UNREADABLE.search(line.text)) and m["file"] in ran:
-            ran.discard(m["file"])
-            yield _head(before, line)
+        elif m := _UNREADABLE.search(line.text):
+            if m["file"] in ran:
+                ran.discard(m["file"])
+                yield _head(before, line)
+            broken.add(m["file"])
 
 
 def _head(before: Line | None, line: Line) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from ..knowledge.match import match_line
 from ..model import Finding, Line, Role
 from ..read.blocks import is_warned_of, key_of
 from ..read.quick import quick
 from .facts import ANY_EXCEPTION, LOST_PEER, NORMAL_EXIT, WAITED, Facts, exception_class
+from .launchers import ENDS_ALL
 
 STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_END_A_WAIT = 2
@@ -22,11 +24,13 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     judged = facts.judged = _judged_attempts(facts)
     for f in facts.reading.files:
         structure = facts.structures[f.index]
-        for finding in f.findings:
+        for finding in _meant(facts, f.findings):
             line = finding.line
             if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
                 continue
             if line.number in structure.ignored or _is_cut_off(facts, finding) or _is_of_a_tracker(facts, finding):
+                continue
+            if _is_told_of_the_end(facts, finding):
                 continue
             if facts.progress.set_aside and facts.progress.set_aside_behind(line):
                 continue
@@ -72,6 +76,33 @@ def _is_cut_off(facts: Facts, finding: Finding) -> bool:
         return False
     stopped = [*facts.launchers.closed_pids.values(), *([facts.launchers.ended_from_outside] if facts.launchers.ended_from_outside else [])]
     return any(x.file == finding.line.file and x.number < raised.first.number for x in stopped)
+
+
+def _is_told_of_the_end(facts: Facts, finding: Finding) -> bool:
+    """Whether a symptom that nobody signs, such as a shell's "Killed", follows a launcher that kills everybody, itself included."""
+    if finding.role is not Role.SYMPTOM or finding.strength != "symptom" or facts.ranks_of(finding) is not None:
+        return False
+    line = finding.line
+    ended = [e for e in facts.launchers.exits if e.said == ENDS_ALL and e.line.file == line.file and e.line.number < line.number]
+    return any(facts.attempt_of(e.line) == facts.attempt_of(line) for e in ended)
+
+
+def _meant(facts: Facts, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, and in place of those that come too late for what they mean the others that their lines have."""
+    for finding in findings:
+        if _is_too_late(facts, finding):
+            yield from match_line(facts.library, finding.line, without=finding.failure)
+        else:
+            yield finding
+
+
+def _is_too_late(facts: Facts, finding: Finding) -> bool:
+    """Whether a line means this failure only at the start of a job, and this job had made steps before it."""
+    line = finding.line
+    if not finding.captures.get("at_start"):
+        return False
+    steps = (s.line for s in facts.progress.in_file(line.file) if s.line.number < line.number)
+    return any(facts.attempt_of(x) == facts.attempt_of(line) for x in steps)
 
 
 _TIMES_CAUGHT = 4
@@ -169,7 +200,11 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     if done is None or done.file != finding.line.file or facts.attempt_of(done) != facts.attempt_of(finding.line):
         return False
     if done.number < finding.line.number:
-        return not _fails_after(facts, done)
+        # Whoever waits a whole timeout, or meets a fault of its own, behind a normal end was not done:
+        # it saved, or went on to the next stage.
+        waited = tells == WAITED and finding.role is Role.SYMPTOM
+        fatal = finding.strength == "direct" and (waited or finding.role is Role.INITIATING and _is_uncaught(facts, finding))
+        return not fatal and not _fails_after(facts, done)
     # A normal end proves that every wait before it ended, and that what only looked like trouble was none.
     passed = finding.strength == "symptom" or facts.library.page(finding.failure).tells == WAITED
     # A library that only noted that a peer went away, and raised nothing, noted how that peer ended.
@@ -217,6 +252,12 @@ def _is_of_a_request(facts: Facts, finding: Finding) -> bool:
     """Whether the exception came out of the handler of one request: that request failed, and no more."""
     raised = facts.structures[finding.line.file].raised.get(key_of(finding.line))
     return raised is not None and bool(raised.frames) and _REQUEST.search(raised.frames[0].file) is not None
+
+
+def _is_uncaught(facts: Facts, finding: Finding) -> bool:
+    """Whether an exception ends the traceback of a main program: one of a thread ends that thread only."""
+    raised = facts.structures[finding.line.file].raised.get(key_of(finding.line))
+    return raised is not None and bool(raised.frames) and not raised.frames[0].file.replace("\\", "/").endswith("/threading.py")
 
 
 def _after_normal_exit(facts: Facts, finding: Finding) -> bool:

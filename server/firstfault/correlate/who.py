@@ -222,24 +222,34 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
 
 def _at_once(facts: Facts, root: Hypothesis) -> bool:
     """Whether a second traceback began before the first that ends in the failure had ended: then two processes wrote them."""
-    f = min(root.nobody, key=lambda x: (x.line.file, x.line.number))
+    return _begun(facts, min(root.nobody, key=lambda x: (x.line.file, x.line.number))) > 1
+
+
+def _begun(facts: Facts, f: Finding) -> int:
+    """How many tracebacks that nobody signs began before a finding, and behind the last one that had ended."""
     ended = max((n for n, _ in facts.structures[f.line.file].raised if n < f.line.number), default=0)
     lines = facts.reading.files[f.line.file].lines
     heads = (x for x in lines if ended < x.number < f.line.number and not x.origin)
-    return sum("Traceback (most recent call last)" in x.text for x in heads) > 1
+    return sum("Traceback (most recent call last)" in x.text for x in heads)
 
 
 _GLUED_LINES = 40
 
 
 def _glued(facts: Facts, f: Finding) -> int:
-    """How often an exception's words stand around a line that holds them more than once: processes that wrote at once glued them."""
-    _, colon, words = f.line.text[f.start : f.end].partition(": ")
+    """How often an exception's words stand around a line that holds them more than once, or lost their colon: processes wrote at once."""
+    text = f.line.text[f.start : f.end]
+    _, colon, words = text.partition(": ")
+    name, message = f.captures.get("exception", ""), f.captures.get("message", "")
+    torn = bool(name and message) and name + message[:20] in text
+    if torn:
+        words = message.replace(name.rpartition(".")[2], "").rstrip(": ")
     words = words.strip()[:80]
-    if not colon or len(words) < 20 or f.line.text.count(words) < 2:
+    if len(words) < 20 or not (torn or colon and f.line.text.count(words) >= 2):
         return 0
     near = {x.number: x for x in facts.reading.files[f.line.file].lines if abs(x.number - f.line.number) <= _GLUED_LINES}
-    return sum(x.text.count(words) for x in near.values())
+    told = sum(x.text.count(words) for x in near.values())
+    return max(told, _begun(facts, f)) if torn else told
 
 
 def _others_came_further(pool: list[Hypothesis], root: Hypothesis) -> bool:

@@ -13,10 +13,10 @@ ANY_EXCEPTION = "exception"
 _WEAKEST_LAST = {"direct": 0, "probable": 1, "symptom": 2, "context": 3}
 
 
-def match_line(library: Library, line: Line, needles: Iterable[str] | None = None) -> list[Finding]:
+def match_line(library: Library, line: Line, needles: Iterable[str] | None = None, without: str = "") -> list[Finding]:
     """The findings of one line, the less specific pages dropped, most specific first.
 
-    `needles` are the literals that a scan saw in the raw line; without them every needle is tried.
+    `needles` are the literals that a scan saw in the raw line; without them every needle is tried. `without` is a page that does not count.
     """
     raw = line.raw
     seen = needles if needles is not None else (n for n in library.by_needle if n in raw)
@@ -24,7 +24,7 @@ def match_line(library: Library, line: Line, needles: Iterable[str] | None = Non
     best: dict[str, Finding] = {}
     for needle in seen:
         for page, index in library.by_needle.get(needle, ()):
-            if (page.id, index) in tried:
+            if (page.id, index) in tried or page.id == without:
                 continue
             tried.add((page.id, index))
             found = _try(page, page.signatures[index], line)

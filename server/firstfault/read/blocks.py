@@ -33,12 +33,15 @@ NEEDLES = {
     "alling back to": 0,
     "terminate called after throwing": 1,
     "RankID:": 1,
+    "DeadLock detected from rank: ": 0,
 }
 
 _FRAME = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
 # What stands in front of an exception that goes nowhere: of the interpreter, of wandb's client before its next attempt,
 # of an elastic agent that waits for the other agents after its own workers have ended.
 _IGNORED = quick(r"Exception ignored |Error in atexit|Error in sys\.excepthook|\bRetry attempt failed:$|Error waiting on exit barrier")
+# DeadLock detected from rank: 3 — Lightning, in the process that failed: it ends the others and quotes its own traceback once more.
+_FROM_RANK = quick(r"DeadLock detected from rank: (\d+)\s*$")
 # Traceback (most recent call last): (RANK 5)
 _QUOTED_RANK = quick(r"Traceback \(most recent call last\): \(RANK (\d+)\)")
 # What Ray Train reports of all workers: a heading for each, one at the start of a line.
@@ -242,7 +245,19 @@ def read_structure(lines: Sequence[Line]) -> Structure:
                 table[line.number] = value
         if section is not None:
             out.quoted_rank.setdefault(line.number, (section,))
+        if m := _FROM_RANK.search(text):
+            stream.rank, stream.linked = (int(m[1]),), True
+            _sign_chain(out, line, stream.rank)
     return out
+
+
+def _sign_chain(out: Structure, line: Line, rank: tuple[int, ...]) -> None:
+    """The exceptions of the chain that ends on a line were all raised by the rank that the line names."""
+    chain = out.chain_at.get(key_of(line))
+    for key, of_chain in out.chain_at.items():
+        if chain is not None and of_chain == chain:
+            out.quoted_rank.setdefault(key[0], rank)
+    out.quoted_rank[line.number] = rank
 
 
 def is_warned_of(line: Line) -> bool:

@@ -164,6 +164,10 @@ class ProgressFacts:
         """The steps of one input in line order, without bars."""
         return self._by_file.get(file, ())
 
+    def whole_bars(self, file: int) -> list[Line]:
+        """The lines of one input that show a bar which ran to its end; that of a preparation is none."""
+        return [s.line for s in self.steps if s.line.file == file and s.bar and s.total and s.step == s.total]
+
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""
         return any(x.file == line.file and x.number > line.number for x in self.starts)

@@ -55,10 +55,15 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     if not named and root.page.scope == "host" and root.tells != UNREACHABLE and _in_the_store_of_rank_0(facts, root):
         return (0,)
     if not named:
-        return _not_stopped(facts)
+        return (0,) if world == 1 and _speaks_alone(facts, root) else _not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     return _first_ones(root, named)
+
+
+def _speaks_alone(facts: Facts, root: Hypothesis) -> bool:
+    """Whether the one process of a job printed the failure itself: no engine or actor, of which each may be a world of one."""
+    return all(not f.line.origin.label and f.line.origin.pid is None for f in root.findings) and facts.speaking_ranks() <= {0}
 
 
 # What a worker calls to meet the others, and the files of the agents that open a store of their own.

@@ -121,7 +121,7 @@ def _silent_restarts(file: FileReading, progress: ProgressFacts) -> list[int]:
 
 
 def _later_commands(file: FileReading, progress: ProgressFacts) -> list[int]:
-    """Where a script went on to its next command: one that refused its arguments behind training, or worked to the end of a bar behind a death."""
+    """Where a script went on to its next command: one that refused its arguments behind training, or worked to the end behind a death."""
     ends = [x.number for x in progress.ends if x.file == file.index]
     worked = max([*(s.line.number for s in progress.in_file(file.index)), *ends], default=None)
     out = []

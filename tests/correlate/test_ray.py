@@ -33,6 +33,10 @@ def test_the_place_on_another_node_is_no_rank():
     check(died("q1ZxWorkerDict_1:3"), "engine-died", verdict="undetermined")
 
 
+def test_a_dead_actor_of_which_only_the_wrapper_is_left():
+    check(died("critic").split("\n")[0] + "\n", "engine-died", None, verdict="undetermined")
+
+
 def test_an_actor_whose_name_has_no_place_has_no_rank():
     check(died("critic"), "engine-died", verdict="undetermined")
 

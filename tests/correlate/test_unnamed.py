@@ -99,3 +99,16 @@ def test_a_bar_that_has_no_loss_yet_gives_way_to_the_exception_before_it():
     bar = "Epoch 0:  97%|#########6| 97/100 [00:24<00:01,  4.00it/s, loss=nan, v_num=1]"
     check(join(*HEAD, "IndexError: index 64 is out of bounds for dimension 0 with size 64", bar), "python-exception", evidence="IndexError")
     check(join(bar), "loss-nan", verdict="probable")
+
+
+QUOTING = "ray.exceptions.RayTaskError(RuntimeError): ray::TrainDriver.fit() (pid=4711, ip=10.0.0.9, actor_id=5f0c"
+
+
+def test_what_a_task_error_quotes_may_be_cut_off():
+    check(join(*HEAD, QUOTING), "python-exception", None, evidence="RayTaskError(RuntimeError)")
+
+
+def test_a_task_error_gives_way_to_what_it_quotes():
+    quoted = ['  File "/job/actor.py", line 12, in fit', "    run(batch)", "RuntimeError: weights of stage 3 are gone"]
+    incident = check(join(*HEAD, QUOTING + ")", *quoted), "python-exception", evidence="stage 3")
+    assert not any("RayTaskError" in e.text for e in incident.evidence if e.role == "initiating")

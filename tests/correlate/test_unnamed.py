@@ -112,3 +112,15 @@ def test_a_task_error_gives_way_to_what_it_quotes():
     quoted = ['  File "/job/actor.py", line 12, in fit', "    run(batch)", "RuntimeError: weights of stage 3 are gone"]
     incident = check(join(*HEAD, QUOTING + ")", *quoted), "python-exception", evidence="stage 3")
     assert not any("RayTaskError" in e.text for e in incident.evidence if e.role == "initiating")
+
+
+def test_what_a_check_of_arguments_raises_is_a_refused_configuration():
+    check_of = '  File "/opt/job/trainer/arguments.py", line 512, in validate_args'
+    log = join("Traceback (most recent call last):", check_of, "    assert not args.eval", "AssertionError: --eval needs a set")
+    check(log, "config-invalid", evidence="--eval needs a set")
+    check(log.replace("AssertionError: --eval needs a set", "ModuleNotFoundError: No module named 'lm_eval'"), "python-import-error")
+
+
+def test_a_trainer_that_validates_while_it_trains_checks_no_arguments():
+    log = join("Traceback (most recent call last):", '  File "/opt/job/trainer.py", line 512, in _validate', "    f()", "KeyError: 'x'")
+    check(log, "python-exception", evidence="KeyError")

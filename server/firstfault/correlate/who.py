@@ -222,7 +222,22 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
             texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)
     alike = max([*texts.values(), *(_glued(facts, f) for f in root.nobody)], default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
-    return min(alike, len(streams)) if labelled else alike
+    return (min(alike, len(streams)) if labelled else alike) + _repeated(facts, root)
+
+
+# … [repeated 7x across cluster]
+_REPEATED = re.compile(r"\[repeated (\d{1,6})x across cluster\]")
+
+
+def _repeated(facts: Facts, root: Hypothesis) -> int:
+    """How many more processes printed the same words, as Ray counts lines that it does not show again."""
+    times: dict[tuple[int, int], int] = {}
+    for f in root.nobody:
+        words = f.line.text[f.start : f.end].split(" [repeated ")[0][:80]
+        for x in facts.reading.files[f.line.file].lines if len(words) >= _FEWEST_LETTERS else ():
+            if x.number >= f.line.number and words in x.text and (m := _REPEATED.search(x.text)):
+                times[x.file, x.number] = int(m[1])
+    return sum(times.values())
 
 
 def _at_once(facts: Facts, root: Hypothesis) -> bool:
@@ -235,6 +250,7 @@ def _at_once(facts: Facts, root: Hypothesis) -> bool:
 
 
 _GLUED_LINES = 40
+_FEWEST_LETTERS = 12
 
 
 def _glued(facts: Facts, f: Finding) -> int:

@@ -381,3 +381,9 @@ def test_srun_without_the_protocol_of_the_mpi_library_is_a_configuration():
         "*** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
     )
     check(log, "config-invalid", [])
+
+
+def test_skypilots_rank_is_that_of_a_node():
+    error = "KeyError: 'labels'"
+    check(traceback(error, "(worker1, rank=1, pid=411, ip=10.0.0.4) [rank9]: "), "python-exception", [9])
+    check(join("(head, rank=0, pid=411) step 1", traceback(error, "(worker2, rank=2, pid=412, ip=10.0.0.5) ")), "python-exception", None)

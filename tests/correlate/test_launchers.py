@@ -160,3 +160,21 @@ def test_an_exception_behind_the_summary_is_not_that_of_its_last_entry():
     log = join(failed(0, 1, 4101), summary(*entries), traceback("ValueError: no schedule is called 'cosin'"))
     incident = check(log, "python-exception")
     assert incident.initiating.ranks != (3,)
+
+ALONE = "[2026-11-02 10:00:00,163] [INFO] [launch.py:164:main] dist_world_size={0}"
+
+
+def test_the_only_process_of_a_job_is_rank_0():
+    error = traceback("RuntimeError: The size of tensor a (48) must match the size of tensor b (64) at non-singleton dimension 0")
+    check(join(ALONE.format(1), error), "tensor-shape-mismatch", [0])
+    check(join(ALONE.format(8), error), "tensor-shape-mismatch", None)
+
+
+def test_an_engine_that_is_a_world_of_its_own_need_not_be_the_first():
+    log = join("INFO parallel_state.py:1088] world_size=1 rank=0 local_rank=0", traceback("KeyError: 'scale'", "(EngineCore_DP2 pid=411) "))
+    check(log, "python-exception", None)
+
+
+def test_composers_launcher_names_the_rank_that_a_signal_ended():
+    for code, failure in ((-11, "process-segfault"), (-9, "process-killed"), (-7, "process-sigbus"), (-6, "process-aborted")):
+        check(f"ERROR:composer.cli.launcher:Global rank 3 (PID 40177) exited with code {code}\n", failure, [3])

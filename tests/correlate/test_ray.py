@@ -33,6 +33,10 @@ def test_the_place_on_another_node_is_no_rank():
     check(died("q1ZxWorkerDict_1:3"), "engine-died", verdict="undetermined")
 
 
+def test_a_dead_actor_of_which_only_the_wrapper_is_left():
+    check(died("critic").split("\n")[0] + "\n", "engine-died", None, verdict="undetermined")
+
+
 def test_an_actor_whose_name_has_no_place_has_no_rank():
     check(died("critic"), "engine-died", verdict="undetermined")
 
@@ -74,3 +78,27 @@ def test_a_report_cut_at_its_start_still_says_whose():
         ]
     )
     check(log + "\n", "invalid-device-ordinal", [3], evidence="invalid device ordinal")
+
+
+RAISED = [
+    "Traceback (most recent call last):",
+    '  File "/opt/verl/workers/actor.py", line 7, in train',
+    "    out = model(batch)",
+    "TypeError: forward() got an unexpected keyword argument 'packed'",
+]
+
+
+def test_what_ray_counts_instead_of_showing_it_again_was_printed_by_others():
+    first = join(*("(TrainWorker pid=412) " + x for x in RAISED))
+    check(first, "python-exception", None, evidence="packed")
+    check(first + "(TrainWorker pid=413) " + RAISED[-1] + " [repeated 7x across cluster]\n", "python-exception", [], evidence="packed")
+
+
+def test_other_words_that_were_repeated_are_nobodys_failure():
+    log = join(*("(TrainWorker pid=412) " + x for x in RAISED), "(TrainWorker pid=413)   warnings.warn( [repeated 7x across cluster]")
+    check(log, "python-exception", None, evidence="packed")
+
+
+def test_the_name_of_an_actor_may_hold_its_rank():
+    called = "ray.exceptions.RayTaskError(TypeError): ray::lm_policy-0-5:PolicyWorker.train() (pid=113, ip=10.0.0.2, actor_id=4e, repr=PolicyWorker[rank=5])"
+    check(join(called, *RAISED[1:]), "python-exception", [5], evidence="packed")

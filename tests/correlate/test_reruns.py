@@ -100,3 +100,23 @@ def test_a_script_that_runs_after_it_could_not_be_compiled_was_corrected_in_betw
     broken = '  File "train.py", line 41\n    rank=rank,\n    ^\nSyntaxError: invalid syntax'
     fixed = "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    if 'RANK' in os.environ:\nNameError: name 'os' is not defined"
     check(join(broken, broken, fixed, fixed), "python-exception", evidence="NameError")
+REFUSED = "usage: tune.py [-h] [--out OUT]\ntune.py: error: the following arguments are required: --out"
+
+
+def test_arguments_refused_behind_a_finished_training_are_another_start():
+    trained = join(steps(0, 3), "Training completed. Do not forget to share your model", "{'train_runtime': 61.2, 'epoch': 3.0}").rstrip()
+    check(join(trained, REFUSED), "config-invalid", evidence="required: --out")
+    check(join(trained, "usage: tune.py [-h] [--out OUT]"), None)
+
+
+BAR = "Scoring: 100%|##########| {0}/300 [05:12<00:00,  1.04s/it]"
+KILLED = "tools/score.sh: line 18: 40177 Killed                  python score.py --set ${SET}"
+
+
+def test_a_script_that_worked_to_the_end_behind_a_killed_command_got_past_it():
+    check(join(BAR.format(26), KILLED, BAR.format(300), "accuracy 0.51"), None)
+    check(join(BAR.format(26), KILLED), "process-killed")
+
+
+def test_a_bar_that_goes_on_behind_a_killed_command_is_no_other_run():
+    check(join(BAR.format(26), KILLED, BAR.format(31)), "process-killed")

@@ -99,3 +99,28 @@ def test_a_bar_that_has_no_loss_yet_gives_way_to_the_exception_before_it():
     bar = "Epoch 0:  97%|#########6| 97/100 [00:24<00:01,  4.00it/s, loss=nan, v_num=1]"
     check(join(*HEAD, "IndexError: index 64 is out of bounds for dimension 0 with size 64", bar), "python-exception", evidence="IndexError")
     check(join(bar), "loss-nan", verdict="probable")
+
+
+QUOTING = "ray.exceptions.RayTaskError(RuntimeError): ray::TrainDriver.fit() (pid=4711, ip=10.0.0.9, actor_id=5f0c"
+
+
+def test_what_a_task_error_quotes_may_be_cut_off():
+    check(join(*HEAD, QUOTING), "python-exception", None, evidence="RayTaskError(RuntimeError)")
+
+
+def test_a_task_error_gives_way_to_what_it_quotes():
+    quoted = ['  File "/job/actor.py", line 12, in fit', "    run(batch)", "RuntimeError: weights of stage 3 are gone"]
+    incident = check(join(*HEAD, QUOTING + ")", *quoted), "python-exception", evidence="stage 3")
+    assert not any("RayTaskError" in e.text for e in incident.evidence if e.role == "initiating")
+
+
+def test_what_a_check_of_arguments_raises_is_a_refused_configuration():
+    check_of = '  File "/opt/job/trainer/arguments.py", line 512, in validate_args'
+    log = join("Traceback (most recent call last):", check_of, "    assert not args.eval", "AssertionError: --eval needs a set")
+    check(log, "config-invalid", evidence="--eval needs a set")
+    check(log.replace("AssertionError: --eval needs a set", "ModuleNotFoundError: No module named 'lm_eval'"), "python-import-error")
+
+
+def test_a_trainer_that_validates_while_it_trains_checks_no_arguments():
+    log = join("Traceback (most recent call last):", '  File "/opt/job/trainer.py", line 512, in _validate', "    f()", "KeyError: 'x'")
+    check(log, "python-exception", evidence="KeyError")

@@ -35,6 +35,8 @@ NEEDLES = {
     "srun ": 0,
     "mpirun ": 0,
     "python -m torch.distributed.launch": 0,
+    "usage: ": 0,
+    ": line ": 0,
 }
 
 _START = quick(
@@ -49,6 +51,12 @@ _START = quick(
 )
 _END = quick(r"exits with return code = |exits successfully|(?i:attempt)[ =:#]+\d+.{0,40}(?:done|failed|rc=|exit)")
 _TOGETHER_LINES = 60
+
+
+# A program that refuses its arguments had only begun.
+_USAGE = quick(r"^usage: [\w./-]+(?: |$)")
+# run.sh: line 18: 40177 Killed                  python train.py
+_COMMAND_DIED = quick(r"\S: line \d+: +\d+ (?:Killed|Terminated|Aborted|Segmentation fault|Bus error|Illegal instruction)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ def read_attempts(file: FileReading, progress: ProgressFacts, structure: Structu
                 starts.append(line)
     numbers = [line.number for line in starts]
     bounds = [1, *numbers[1:]] if numbers and (numbers[0] < 200 or len(numbers) == 1) else [1, *numbers]
-    bounds = sorted({*bounds, *_silent_restarts(file, progress), *rerun_starts(file, structure)})
+    bounds = sorted({*bounds, *_silent_restarts(file, progress), *_later_commands(file, progress), *rerun_starts(file, structure)})
     out = []
     for i, first in enumerate(bounds):
         last = bounds[i + 1] - 1 if i + 1 < len(bounds) else max(file.line_count, first)
@@ -109,6 +117,18 @@ def _silent_restarts(file: FileReading, progress: ProgressFacts) -> list[int]:
         # Training that had little left to do ends before it prints a step.
         if _after(line, following, steps) >= _FEWEST_STEPS or _after(line, following, ends):
             out.append(line.number + 1)
+    return out
+
+
+def _later_commands(file: FileReading, progress: ProgressFacts) -> list[int]:
+    """Where a script went on to its next command: one that refused its arguments behind training, or worked to the end behind a death."""
+    ends = [x.number for x in progress.ends if x.file == file.index]
+    worked = max([*(s.line.number for s in progress.in_file(file.index)), *ends], default=None)
+    out = []
+    if worked is not None:
+        out = [line.number for line in file.lines if line.number > worked and _USAGE.search(line.text)][:1]
+    whole = max((line.number for line in progress.whole_bars(file.index)), default=0)
+    out += [x.number + 1 for x in file.lines if x.number < whole and ": line " in x.text and _COMMAND_DIED.search(x.text)]
     return out
 
 

@@ -25,6 +25,16 @@ _STYLES = tuple(
         r"\biteration +(?P<step>\d+)/ *(?P<total>\d+) \|.*?elapsed time per iteration \((?P<u>ms|s)\): (?P<t>[\d.]+)",
         r"\[Rank \d+\] step=(?P<step>\d+)",
         r"\bglobal_step[:=] ?(?P<step>\d+)\b",
+        # {'loss': '0.512', …, 'global_step/max_steps': '5/300'}
+        r"'global_step/max_steps': '(?P<step>\d+)/(?P<total>\d+)'",
+        # [epoch=1][batch=12/4800]:
+        r"\[batch=(?P<step>\d+)(?:/(?P<total>\d+))?\]:",
+        # ========================= Step 12/100 =========================
+        r"={5,} Step (?P<step>\d+)/(?P<total>\d+) ={5,}",
+        # Step 12 | Time: 5.21s | Reward: 0.4100
+        r"\bStep (?P<step>\d+) \| Time: (?P<s>[\d.]+)s\b",
+        # perf 3: {'perf/step_time': 125.0, …
+        r"\bperf (?P<step>\d+): \{'perf/",
         r"\bsteps?[:= ]{1,8}(?P<step>\d+)(?:/(?P<total>\d+))?\b(?:.*?\b(?:step_avg|dt)[:=](?P<t>[\d.]+)(?P<u>ms|s))?",
         r"\beta: .*?\biter: (?P<step>\d+).*?\btime: (?P<s>[\d.]+)",
         # Epoch [1][50/962] · Iter [900/20000] · Epoch(train)  [1][ 500/2931] · Iter(train) [  50/80000]
@@ -60,6 +70,8 @@ _STYLES = tuple(
     )
 )
 _LOSS = quick(r"(?i)loss[\w/]*['\"]?[ :=]|\btps\b|tokens/s|throughput|(?:images|img)/sec|\btime: |num_updates|sec/tick")
+# What heads or counts the steps of training, and is no bar although it has no loss.
+_NO_BAR = quick(r"iteration|completed step|\bstep|\[batch=\d+(?:/\d+)?\]:|={5,} Step \d|\bStep \d+ \| Time: |\bperf \d+: \{'perf/")
 # {'loss': 1.72, 'grad_norm': 0.4, 'learning_rate': 2e-05, 'epoch': 0.12}
 _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 # Lines that prove work without counting steps: End epoch 3: {'mean_loss': 2.41 · epoch 4, train loss 0.31 · the events of an MLPerf log.
@@ -89,7 +101,7 @@ _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|batch=|perf \d|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
@@ -167,6 +179,10 @@ class ProgressFacts:
     def in_file(self, file: int) -> Sequence[Step]:
         """The steps of one input in line order, without bars."""
         return self._by_file.get(file, ())
+
+    def whole_bars(self, file: int) -> list[Line]:
+        """The lines of one input that show a bar which ran to its end; that of a preparation is none."""
+        return [s.line for s in self.steps if s.line.file == file and s.bar and s.total and s.step == s.total]
 
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""
@@ -291,7 +307,7 @@ def read_step(line: Line, rank: int | None) -> Step | None:
             seconds = float(g["t"]) / (1000 if g.get("u") == "ms" else 1)
         if g.get("n") and seconds is not None:
             seconds /= max(int(g["n"]), 1)
-        bar = not _LOSS.search(text) and "iteration" not in text and "completed step" not in text and not re.search(r"\bstep", text)
+        bar = not _LOSS.search(text) and not _NO_BAR.search(text)
         total = int(g["total"]) if g.get("total") else None
         if bar and _OTHER_WORK.search(text):
             return Step(line, rank, None, None, None, True)

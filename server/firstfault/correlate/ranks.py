@@ -28,7 +28,8 @@ NEEDLES = {
 
 # comm 0x7f rank 12 nranks 16 cudaDev 12 nvmlDev 12 busId e0000 commId 0x1 - Init COMPLETE
 _COMM = quick(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?:.*?busId ([0-9a-f]+))?")
-_WORLD = quick(r"(?i)\b(?:world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
+# dist_world_size=8 is DeepSpeed's; a size with another word in front is that of a group.
+_WORLD = quick(r"(?i)\b(?:(?:dist_)?world[_ ]size|num_processes)\W{1,4}(\d{1,6})\b")
 _NODES = quick(r"(?i)\b(?:nnodes|num_nodes|max_nodes|group_world_size)\W{1,3}(\d{1,5})\b")
 _NPROC = quick(r"(?i)nproc[-_]per[-_]node\W{1,3}(\d{1,3})\b")
 _PLACE = re.compile(r"(?:(?:Vllm)?Worker[_ ])?(?:DP|PP|TP|EP)_?\d+(?:[_ ](?:DP|PP|TP|EP)_?\d+){0,3}")

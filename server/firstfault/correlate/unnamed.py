@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..knowledge.library import Library
-from ..model import Finding
+from ..model import Finding, Role
 from ..read.blocks import Structure, key_of
 from .facts import ANY_EXCEPTION
 from .reading import FileReading
@@ -15,6 +15,10 @@ _NAME = re.compile(
     r"\s*(?P<exception>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:_?[A-Z]\w{0,60}(?<!Warning)|error|timeout|gaierror|herror)"
     r"|_?[A-Z]\w{0,60}(?:Error|Exception))(?:: (?P<message>.*))?$"
 )
+
+
+# RayTaskError(ValueError): ray::Trainer.fit() (pid=… — what it quotes stands below, unless the input ends there.
+_QUOTING = re.compile(r"\bRayTaskError\((?P<exception>[\w.]{1,80})\): ray::")
 
 
 def add_unnamed(library: Library, files: list[FileReading], structures: list[Structure]) -> None:
@@ -29,5 +33,8 @@ def add_unnamed(library: Library, files: list[FileReading], structures: list[Str
             if key not in known and (m := _NAME.match(raised.line.text)):
                 captures = {k: v for k, v in m.groupdict().items() if v}
                 new.append(Finding(page.id, page.role, raised.line, m.start("exception"), m.end(), captures, "direct"))
+        if not new and all(x.role is Role.CONTEXT or x.strength == "context" for x in f.findings):
+            quoting = [(x, m) for x in f.lines if (m := _QUOTING.search(x.text))][-1:]
+            new = [Finding(page.id, page.role, x, m.start(), m.end(), {"exception": m["exception"]}, "direct") for x, m in quoting]
         if new:
             f.findings = sorted([*f.findings, *new], key=lambda x: (x.line.number, x.start))

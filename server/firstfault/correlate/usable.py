@@ -151,7 +151,8 @@ def _judged_attempts(facts: Facts) -> list[int]:
             inside = [
                 x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"
             ]
-            signs = [*(s.line for s in facts.progress.in_file(f.index)), *(x for x in facts.progress.ends if x.file == f.index)]
+            ends = [x for x in facts.progress.ends if x.file == f.index]
+            signs = [*(s.line for s in facts.progress.in_file(f.index)), *facts.progress.whole_bars(f.index), *ends]
             alive = any(a.first <= x.number <= a.last for x in signs)
             if inside or alive or a.last - a.first > 400:
                 chosen = a.index

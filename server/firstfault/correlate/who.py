@@ -55,10 +55,15 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     if not named and root.page.scope == "host" and root.tells != UNREACHABLE and _in_the_store_of_rank_0(facts, root):
         return (0,)
     if not named:
-        return _not_stopped(facts)
+        return (0,) if world == 1 and _speaks_alone(facts, root) else _not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     return _first_ones(root, named)
+
+
+def _speaks_alone(facts: Facts, root: Hypothesis) -> bool:
+    """Whether the one process of a job printed the failure itself: no engine or actor, of which each may be a world of one."""
+    return all(not f.line.origin.label and f.line.origin.pid is None for f in root.findings) and facts.speaking_ranks() <= {0}
 
 
 # What a worker calls to meet the others, and the files of the agents that open a store of their own.
@@ -217,7 +222,22 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
             texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)
     alike = max([*texts.values(), *(_glued(facts, f) for f in root.nobody)], default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
-    return min(alike, len(streams)) if labelled else alike
+    return (min(alike, len(streams)) if labelled else alike) + _repeated(facts, root)
+
+
+# … [repeated 7x across cluster]
+_REPEATED = re.compile(r"\[repeated (\d{1,6})x across cluster\]")
+
+
+def _repeated(facts: Facts, root: Hypothesis) -> int:
+    """How many more processes printed the same words, as Ray counts lines that it does not show again."""
+    times: dict[tuple[int, int], int] = {}
+    for f in root.nobody:
+        words = f.line.text[f.start : f.end].split(" [repeated ")[0][:80]
+        for x in facts.reading.files[f.line.file].lines if len(words) >= _FEWEST_LETTERS else ():
+            if x.number >= f.line.number and words in x.text and (m := _REPEATED.search(x.text)):
+                times[x.file, x.number] = int(m[1])
+    return sum(times.values())
 
 
 def _at_once(facts: Facts, root: Hypothesis) -> bool:
@@ -234,6 +254,7 @@ def _begun(facts: Facts, f: Finding) -> int:
 
 
 _GLUED_LINES = 40
+_FEWEST_LETTERS = 12
 
 
 def _glued(facts: Facts, f: Finding) -> int:

@@ -58,7 +58,7 @@ _SECTION = quick(r"-{10}(Begin|End) global rank (\d+) ")
 # Scheduler hit an exception: Traceback (most recent call last):
 _HEADED = quick(r"\S.{0,200}: Traceback \(most recent call last\)")
 # ray::WorkerDict.init_model() (pid=31, ip=10.0.0.4, actor_id=…)
-_RAY = quick(r"\bray::[\w.]+(?:\(\))? \(pid=(\d+)")
+_RAY = quick(r"\bray::[\w.:-]+(?:\(\))? \(pid=(\d+)")
 _EXCEPTION = re.compile(r"^\W{0,4}(?:(?:\w+\.)*_?[A-Z]\w*|(?:\w+\.)+(?:error|timeout|gaierror|herror))(?::|\Z| *:)")
 # WARNING 03-04 05:06:07 [import_utils.py:408] · W0304 05:06:07.101000 4711 torch/_dynamo/convert_frame.py:1009]
 _WARNING = quick(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")

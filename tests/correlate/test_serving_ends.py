@@ -120,3 +120,42 @@ def test_what_a_server_does_without_before_it_comes_up_is_no_failure():
 
 def test_a_server_that_does_not_come_up_did_not_get_past_it():
     check(join(LOST, tracing(" WARN", "Odd tokenizer detected, falling back on legacy tokenization")), "python-import-error")
+
+
+FEWER = (
+    "{} 05-26 18:53:53 [ray_utils.py:342] The number of required GPUs exceeds the total number of available GPUs in the placement group."
+)
+UP = "INFO:     Application startup complete."
+
+
+def test_a_warning_before_a_server_came_up_was_got_past():
+    check(join(FEWER.format("WARNING"), "(RayWorkerWrapper pid=5) INFO 05-26 18:56:53 [model_runner.py:1110] Loading took 9 s", UP), None)
+
+
+def test_the_same_warning_is_the_reason_where_no_server_came_up():
+    check(join(FEWER.format("WARNING"), "(RayWorkerWrapper pid=5) INFO 05-26 18:56:53 waiting"), "parallelism-misconfigured")
+
+
+PIPE = join(
+    "ERROR:    Traceback (most recent call last):",
+    '  File "/usr/lib/python3.10/multiprocessing/connection.py", line 383, in _recv',
+    "    raise EOFError",
+    "EOFError",
+)
+SIGNAL = "CRITICAL 04-17 23:05:06 [core_client.py:361] Got fatal signal from worker processes, shutting down. See stack trace above for root cause issue."
+
+
+def test_a_pipe_whose_child_is_gone_is_not_why_the_child_went():
+    check(join(SIGNAL, PIPE), "engine-died", verdict="undetermined", evidence="fatal signal")
+
+
+def test_a_pipe_that_ends_is_all_there_is_where_nothing_else_speaks():
+    check(join("[rank0]: start", PIPE), "python-exception", evidence="EOFError")
+
+
+def test_a_process_that_ends_the_job_behind_a_lost_peer_does_not_come_first():
+    head = "[2026-03-02 10:00:02 TP{0}] Scheduler hit an exception: Traceback (most recent call last):"
+    lost = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:544] Connection closed by peer [10.0.0.8]:15006"
+    frame = '  File "/s/sglang/scheduler.py", line 9, in recv_requests'
+    log = join(*(x for n in (22, 26) for x in (head.format(n), frame, lost, "")), "[2026-03-02 10:00:02] Received sigquit from a child process.")
+    check(log, "gloo-connection-closed", verdict="undetermined", evidence="Connection closed by peer")

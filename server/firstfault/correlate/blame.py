@@ -158,8 +158,8 @@ def _only_counts_seconds(h: Hypothesis) -> bool:
 
 
 def _names_who_ended(h: Hypothesis) -> bool:
-    """Whether a process that watches others reports which of them ended."""
-    return h.role is Role.COLLATERAL and any(f.captures.get("process") and f.strength == "direct" for f in h.findings)
+    """Whether a process that watches others reports which of them ended, or that one did."""
+    return h.tells == EXIT or h.role is Role.COLLATERAL and any(f.captures.get("process") and f.strength == "direct" for f in h.findings)
 
 
 def _reported_later(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explainers: set[str]) -> bool:

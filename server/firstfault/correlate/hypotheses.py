@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..knowledge.page import Page
 from ..model import Finding, Line, Role
+from ..read.blocks import key_of
 from ..read.quick import quick
 from .facts import ANY_EXCEPTION, WAITED, Facts, exception_class
 
@@ -83,6 +84,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
             or _is_only_a_timeout(facts, f, findings)
             or _device_reports_behind(f, findings)
             or _is_only_cancelled(facts, f, findings)
+            or _only_lost_a_pipe(facts, f, findings)
             or _only_quotes(facts, f, findings)
             or _announces_a_process(facts, f)
         ):
@@ -128,6 +130,18 @@ def _is_only_cancelled(facts: Facts, f: Finding, findings: Sequence[Finding]) ->
     return (
         exception_class(f) == "CancelledError"
         and not f.captures.get("message")
+        and any(facts.library.page(o.failure).tells != ANY_EXCEPTION and o.line.file == f.line.file for o in findings)
+    )
+
+
+def _only_lost_a_pipe(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception says only that the process at the other end of a pipe ended, and something else says what ended it."""
+    raised = facts.structures[f.line.file].raised.get(key_of(f.line))
+    return (
+        exception_class(f) in ("EOFError", "BrokenPipeError", "ConnectionResetError")
+        and raised is not None
+        and bool(raised.frames)
+        and raised.frames[-1].file.replace("\\", "/").endswith("multiprocessing/connection.py")
         and any(facts.library.page(o.failure).tells != ANY_EXCEPTION and o.line.file == f.line.file for o in findings)
     )
 

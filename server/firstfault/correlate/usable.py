@@ -162,7 +162,7 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if facts.library.page(finding.failure).tells == ANY_EXCEPTION and facts.progress.refuses_after(finding.line):
         return True
-    if facts.progress.starts_after(finding.line) and _says_it_goes_on(facts, finding):
+    if facts.progress.starts_after(finding.line) and (_is_only_warned_of(facts, finding) or _says_it_goes_on(facts, finding)):
         return True
     if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
@@ -213,6 +213,14 @@ def _is_caught(facts: Facts, finding: Finding) -> bool:
     if facts.progress.caught_near(finding.line.file, first, finding.line.number):
         return True
     return raised is not None and bool(raised.frames) and all(_HELPER.search(f.file.replace("\\", "/")) for f in raised.frames)
+
+
+def _is_only_warned_of(facts: Facts, finding: Finding) -> bool:
+    """Whether a single line, with no traceback, is a warning or proves little by itself."""
+    line = finding.line
+    if key_of(line) in facts.structures[line.file].raised or "NCCL WARN" in line.raw:
+        return False
+    return finding.strength == "probable" or is_warned_of(line) or _WARNED.match(line.text) is not None
 
 
 def _says_it_goes_on(facts: Facts, finding: Finding) -> bool:

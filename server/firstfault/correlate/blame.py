@@ -124,6 +124,8 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             base += 10
         if h.tells == EXIT and not h.ranks:
             base += 1
+        if _only_counts_seconds(h) and any(_names_who_ended(o) for o in pool):
+            return 84
         if h.tells == EXIT and any(_ended_by_the_launcher(facts, o) and not _is_after(facts, h, o.first()) for o in pool):
             return base
         if h.tells == EXIT and _is_told(facts, h, pool):
@@ -136,16 +138,29 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
 
 
 def _announces_a_lost_peer(facts: Facts, h: Hypothesis, pool: list[Hypothesis]) -> bool:
-    """Whether every line of it only begins the traceback of a process that lost the connection to another."""
+    """Whether its lines only begin the traceback of a process that lost the connection to another, or come behind such a one."""
     begun: set[tuple[int, int]] = set()
-    for f in (f for o in pool if o is not h and o.tells == LOST_PEER for f in o.findings):
+    lost = [f for o in pool if o is not h and o.tells == LOST_PEER for f in o.findings]
+    for f in lost:
         structure = facts.structures[f.line.file]
         raised, head = structure.raised.get(key_of(f.line)), structure.headed.get(f.line.number)
         if raised is not None:
             begun.add((f.line.file, raised.first.number))
         if head is not None:
             begun.add((f.line.file, head.number))
-    return bool(h.findings) and all((f.line.file, f.line.number) in begun for f in h.findings)
+    said = [(f.line.file, f.line.number) for f in h.findings]
+    first = {f.line.file: f.line.number for f in reversed(lost)}
+    return bool(begun.intersection(said)) and all(x in begun or x[1] > first.get(x[0], x[1]) for x in said)
+
+
+def _only_counts_seconds(h: Hypothesis) -> bool:
+    """Whether its lines only say how long somebody has been waiting."""
+    return h.kind == "finding" and h.strength == "symptom" and bool(h.findings) and all(f.captures.get("waited_s") for f in h.findings)
+
+
+def _names_who_ended(h: Hypothesis) -> bool:
+    """Whether a process that watches others reports which of them ended, or that one did."""
+    return h.tells == EXIT or h.role is Role.COLLATERAL and any(f.captures.get("process") and f.strength == "direct" for f in h.findings)
 
 
 def _reported_later(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explainers: set[str]) -> bool:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 from ..knowledge.page import Page
 from ..model import Finding, Line, Role
+from ..read.blocks import key_of
 from ..read.quick import quick
 from .facts import ANY_EXCEPTION, WAITED, Facts, exception_class
 
 # Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
 LINES_TO_THE_REPORT = 4
 LINES_TO_THE_NEXT_IN_A_CHAIN = 80
+SHORTEST_QUOTE = 20
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 
 
@@ -81,8 +83,13 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
             or _is_remnant(f, findings)
             or _is_only_a_timeout(facts, f, findings)
             or _device_reports_behind(f, findings)
+            or _is_only_cancelled(facts, f, findings)
+            or _only_lost_a_pipe(facts, f, findings)
+            or _only_quotes(facts, f, findings)
             or _announces_a_process(facts, f)
         ):
+            continue
+        if f.strength == "symptom" and _device_reports_behind(f, findings):
             continue
         detail = exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
@@ -116,6 +123,41 @@ def _is_only_a_timeout(facts: Facts, f: Finding, findings: Sequence[Finding]) ->
             for o in findings
         )
     )
+
+
+def _is_only_cancelled(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception says only that asyncio cancelled a task, and something else says what went wrong."""
+    return (
+        exception_class(f) == "CancelledError"
+        and not f.captures.get("message")
+        and any(facts.library.page(o.failure).tells != ANY_EXCEPTION and o.line.file == f.line.file for o in findings)
+    )
+
+
+def _only_lost_a_pipe(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception says only that the process at the other end of a pipe ended, and something else says what ended it."""
+    raised = facts.structures[f.line.file].raised.get(key_of(f.line))
+    return (
+        exception_class(f) in ("EOFError", "BrokenPipeError", "ConnectionResetError")
+        and raised is not None
+        and bool(raised.frames)
+        and raised.frames[-1].file.replace("\\", "/").endswith("multiprocessing/connection.py")
+        and any(facts.library.page(o.failure).tells != ANY_EXCEPTION and o.line.file == f.line.file for o in findings)
+    )
+
+
+def _only_quotes(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether an exception repeats the words of one before it in its chain that another page knows."""
+    message, chain = f.captures.get("message", ""), facts.chain_of(f)
+    if chain is None or len(message) < SHORTEST_QUOTE:
+        return False
+    for o in findings:
+        if o.line.number >= f.line.number or facts.library.page(o.failure).tells == ANY_EXCEPTION or facts.chain_of(o) != chain:
+            continue
+        words = o.line.text.partition(": ")[2].strip().rstrip(".")
+        if len(words) >= SHORTEST_QUOTE and words in message:
+            return True
+    return False
 
 
 def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:

@@ -82,7 +82,7 @@ _PASSED_EPOCH = quick(
 # What a program says when it caught a failure and goes on.
 _CAUGHT = quick(
     r"(?i)\bskip(?:ping|ped)? (?:this |the |current )?(?:batch|sample|step|update)|attempting to recover|\bretry(?:ing)? (?:in |with )?\d"
-    r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back to"
+    r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back (?:to|on)"
 )
 # What a tuner says behind an exception of one of the variants that it tries.
 _SET_ASIDE = quick(r"Ignoring this choice\.")
@@ -104,7 +104,7 @@ _OTHER_WORK = quick(
 _QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|batch=|perf \d|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
-    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
+    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|\bfinal validation metrics\b"
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
@@ -118,14 +118,19 @@ LINES_TO_THE_ANSWER = 40
 WORK_BEHIND_A_REQUEST = 2
 CAUGHT_NEAR = 3
 _MOST_LATER = 8
-_STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
+# INFO text_generation_router::server: router/src/server.rs:2266: Connected · Started GRPCInferenceService at 0.0.0.0:8001
+_STARTED = quick(
+    r"Application startup complete|init engine \(.{0,80}\) took|The server is fired up and ready"
+    r"|text_generation_router.{0,60}: Connected\s*$|Started (?:GRPCInferenceService|HTTPService) at |Application '[^']{1,80}' is ready at "
+)
 # Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.
 _MET = quick(r"Completed store-based barrier for key: ?(\S+)")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
-        "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
+        "pplication startup complete", "init engine (", "server is fired up and ready", ": Connected", "InferenceService at ",
+        " is ready at http", "inal validation metrics", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
         "gnoring this choice", "Completed store-based barrier",
         " generation throughput: ", " gen throughput (",

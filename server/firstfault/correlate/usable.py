@@ -32,6 +32,9 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 continue
             if _is_told_of_the_end(facts, finding):
                 continue
+            if finding.captures.get("caught") and line.origin.label:
+                # Ray ends its actors by a signal too; only the driver's own says that somebody ended the job.
+                continue
             if facts.progress.set_aside and facts.progress.set_aside_behind(line):
                 continue
             if _is_passed_over(line) and key_of(line) not in structure.raised:
@@ -191,11 +194,15 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if facts.library.page(finding.failure).tells == ANY_EXCEPTION and facts.progress.refuses_after(finding.line):
         return True
+    if facts.progress.starts_after(finding.line) and (_is_only_warned_of(facts, finding) or _says_it_goes_on(facts, finding)):
+        return True
     if finding.strength == "symptom" and (facts.progress.starts_after(finding.line) or facts.progress.generates_after(finding.line)):
         return True
     if finding.strength == "symptom" and (key := finding.captures.get("key")) and facts.progress.meets_after(finding.line, key):
         return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
+        return True
+    if _ended_well(facts, finding):
         return True
     done = facts.progress.finished
     if done is None or done.file != finding.line.file or facts.attempt_of(done) != facts.attempt_of(finding.line):
@@ -212,6 +219,13 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     noted = finding.role is Role.COLLATERAL and key_of(finding.line) not in facts.structures[finding.line.file].raised
     passed = passed or noted and "NCCL WARN" in finding.line.raw
     return passed and not facts.own_failures() and not _fails_after(facts, done)
+
+
+def _ended_well(facts: Facts, finding: Finding) -> bool:
+    """Whether the process that printed a line said later that it was done, and no process failed."""
+    line = finding.line
+    ended = [x for x in facts.progress.ends if x.file == line.file and x.number > line.number and x.origin and x.origin == line.origin]
+    return bool(ended) and not facts.own_failures() and not _fails_after(facts, ended[-1])
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.
@@ -235,6 +249,20 @@ def _is_caught(facts: Facts, finding: Finding) -> bool:
     if facts.progress.caught_near(finding.line.file, first, finding.line.number):
         return True
     return raised is not None and bool(raised.frames) and all(_HELPER.search(f.file.replace("\\", "/")) for f in raised.frames)
+
+
+def _is_only_warned_of(facts: Facts, finding: Finding) -> bool:
+    """Whether a single line, with no traceback, is a warning or proves little by itself."""
+    line = finding.line
+    if key_of(line) in facts.structures[line.file].raised or "NCCL WARN" in line.raw:
+        return False
+    return finding.strength == "probable" or is_warned_of(line) or _WARNED.match(line.text) is not None
+
+
+def _says_it_goes_on(facts: Facts, finding: Finding) -> bool:
+    """Whether a single line tells of an exception, without a traceback, and the program says next to it what it does instead."""
+    line = finding.line
+    return key_of(line) not in facts.structures[line.file].raised and facts.progress.caught_near(line.file, line.number, line.number)
 
 
 def _is_of_a_tracker(facts: Facts, finding: Finding) -> bool:

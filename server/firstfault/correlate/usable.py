@@ -163,6 +163,8 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if finding.strength == "symptom" and (key := finding.captures.get("key")) and facts.progress.meets_after(finding.line, key):
         return True
+    if (server := finding.captures.get("server")) and facts.progress.answers_again(finding.line, server):
+        return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
     done = facts.progress.finished

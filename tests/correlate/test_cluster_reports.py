@@ -440,3 +440,27 @@ def test_the_driver_says_why_a_device_is_busy():
         "returned from status @ kernel_channel.c:90",
     )
     check(log, "gpu-reset-required", evidence="Reset required")
+
+
+DOWN, UP = "[   41.100000] mlx5_core 0000:18:00.0 ens7np0: Link down", "[   43.200000] mlx5_core 0000:18:00.0 ens7np0: Link up"
+
+
+def test_a_link_that_comes_up_again_is_no_failure():
+    check(join(DOWN, UP), None)
+
+
+def test_a_link_that_another_one_outlives_stays_down():
+    check(join(DOWN, UP.replace("18:00", "3b:00")), "nccl-ib-fault", evidence="Link down")
+
+
+def test_a_link_that_was_away_for_a_moment_counts_where_the_network_failed_for_a_rank():
+    lost = "[rank3]: RuntimeError: [/src/gloo/transport/tcp/pair.cc:525] Connection closed by peer [10.2.0.9]:4410"
+    check(join(DOWN, UP, lost), "nccl-ib-fault", evidence="Link down")
+
+
+def test_what_a_switch_survived_is_no_failure():
+    log = join(
+        "[   38.178720] nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
+        "[   38.180708] nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Severity 0 Engine instance 44 Sub-engine instance 00",
+    )
+    check(log, None)

@@ -115,6 +115,15 @@ def test_an_lsf_job_that_failed_behind_one_that_ended_well_is_what_counts():
     check(log, "host-out-of-memory", evidence="TERM_MEMLIMIT")
 
 
+def test_where_lsf_reports_before_the_output_the_next_report_begins_the_next_job():
+    report = REPORT.replace("is above this job summary.", "follows:")
+    log = join(
+        report.format(4410, "Done", "Successfully completed."), "epoch 40 saved",
+        report.format(4411, "Exited", "Exited with exit code 1."), traceback("KeyError: 'pixel_values'"),
+    )  # fmt: skip
+    check(log, "python-exception", evidence="pixel_values")
+
+
 HELD = "012 (4410.000.000) 2026-03-02 10:00:00 Job was held.\n\tError from slot1@n7: Docker job has gone over memory limit of 8055 Mb"
 AGAIN = "001 (4410.000.000) 2026-03-02 10:20:00 Job executing on host: <10.2.0.9:9618>"
 

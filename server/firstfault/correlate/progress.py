@@ -109,7 +109,11 @@ _STARTED = quick(r"Application startup complete|init engine \(.{0,80}\) took")
 # Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.
 _MET = quick(r"Completed store-based barrier for key: ?(\S+)")
 # nfs: server filer7 OK · Lustre: work-MDT0000-mdc-ffff8f1c: Connection restored to 10.4.0.7@o2ib (at 10.4.0.7@o2ib)
-_BACK = quick(r"nfs: server (\S+) OK\b|Lustre: (?:.{0,120} )?([\w-]{1,80}?)-(?:mdc|osc|mgc)-\w+: Connection restored to ")
+# mlx5_core 0000:18:00.0 ens1: Link up · bnxt_en 0000:18:00.0 ens1: NIC Link is Up, 100000 Mbps full duplex
+_BACK = quick(
+    r"nfs: server (\S+) OK\b|Lustre: (?:.{0,120} )?([\w-]{1,80}?)-(?:mdc|osc|mgc)-\w+: Connection restored to "
+    r"|mlx5_core ([0-9a-f:.]{6,15}[0-9a-f]):? (?:[\w.]{1,20}: )?Link up\b|([\w.]+): NIC Link is Up\b"
+)
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
@@ -118,7 +122,7 @@ NEEDLES = dict.fromkeys(
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
         "Successfully completed.", "(status: SUCCEEDED)", "termination (return value 0)",
         "gnoring this choice", "Completed store-based barrier",
-        "nfs: server ", "Connection restored to ",
+        "nfs: server ", "Connection restored to ", "Link up", "NIC Link is Up",
         " generation throughput: ", " gen throughput (",
         '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
@@ -160,7 +164,7 @@ class ProgressFacts:
     failed: list[Line] = field(default_factory=list)
     met: list[tuple[Line, str]] = field(default_factory=list)
     back: list[tuple[Line, str]] = field(default_factory=list)
-    """Lines of the kernel by which a file server, named behind them, answers again."""
+    """Lines of the kernel by which a file server or a link, named behind them, is there again."""
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -181,12 +185,12 @@ class ProgressFacts:
         """Whether the barrier of this key was completed after a line of the same input."""
         return any(x.file == line.file and x.number > line.number and k == key for x, k in self.met)
 
-    def answers_again(self, line: Line, server: str) -> bool:
-        """Whether the file server that a line misses was back soon, as far as times tell."""
+    def is_back(self, line: Line, name: str) -> bool:
+        """Whether the file server or the link that a line misses was back soon, as far as times tell."""
         return any(
-            x.file == line.file and x.number > line.number and name == server
+            x.file == line.file and x.number > line.number and known == name
             and (x.time_s is None or line.time_s is None or x.time_s - line.time_s <= LONGEST_LAPSE_S)
-            for x, name in self.back
+            for x, known in self.back
         )  # fmt: skip
 
     def generates_after(self, line: Line) -> bool:
@@ -272,7 +276,7 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
             elif m := _MET.search(line.text):
                 facts.met.append((line, m[1]))
             elif m := _BACK.search(line.text):
-                facts.back.append((line, m[1] or m[2]))
+                facts.back.append((line, m[m.lastindex or 0]))
             elif '"POST ' in line.text:
                 for answer, known in ((_ANSWERED, facts.answers), (_REFUSED, facts.refused), (_FAILED, facts.failed)):
                     if answer.search(line.text):

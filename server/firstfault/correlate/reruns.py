@@ -15,6 +15,8 @@ from .reading import FileReading
 
 NEEDLES = {
     "The output (if any) is above this job summary": 0,
+    "The output (if any) follows:": 0,
+    "Sender: LSF System": 0,
     "Successfully completed.": 0,
     "Job executing on host": 0,
     "Job was held.": 0,
@@ -33,6 +35,8 @@ _ENDED = quick(
 )
 _REPORT_END = "The output (if any) is above this job summary"
 _REPORTED_WELL = "Successfully completed."
+_REPORT_FIRST = "The output (if any) follows:"
+_REPORT_BEGIN = "Sender: LSF System"
 # 012 (4410.000.000) 2026-03-02 10:00:00 Job was held. · 001 (4410.000.000) 03/02 10:00:00 Job executing on host: …
 _CONDOR = quick(r"^(001|004|007|012) \((\d+)\.(\d+)\.\d+\) ")
 _CONDOR_BEGINS = "001"
@@ -56,7 +60,13 @@ def _behind_notices(file: FileReading) -> Iterator[int]:
 
 
 def _behind_reports(file: FileReading) -> Iterator[int]:
-    """Behind the report in which LSF sums up a job, where anything follows that failed, or a job that ended well."""
+    """Behind the report in which LSF sums up a job, where anything follows that failed, or a job that ended well.
+
+    Where LSF puts the report in front of what the job printed, the next report begins the next job.
+    """
+    if any(_REPORT_FIRST in line.text for line in file.lines):
+        yield from [line.number for line in file.lines if _REPORT_BEGIN in line.text][1:]
+        return
     well = [line.number for line in file.lines if line.text.strip() == _REPORTED_WELL]
     for line in file.lines:
         if _REPORT_END in line.text and any(n > line.number for n in (*well, *(f.line.number for f in file.findings))):

@@ -387,3 +387,84 @@ def test_skypilots_rank_is_that_of_a_node():
     error = "KeyError: 'labels'"
     check(traceback(error, "(worker1, rank=1, pid=411, ip=10.0.0.4) [rank9]: "), "python-exception", [9])
     check(join("(head, rank=0, pid=411) step 1", traceback(error, "(worker2, rank=2, pid=412, ip=10.0.0.5) ")), "python-exception", None)
+MPICH = "MPICH ERROR [Rank {}] [job id 4410.0] [Mon Mar  2 10:00:00 2026] [n{}] - Abort(70891919) (rank {} in comm 0): {}"
+STACK = "Fatal error in PMPI_Gatherv: Other MPI error, error stack:"
+PROTECTION = "MPIDI_OFI_handle_cq_error(1312): OFI poll failed (ofi_events.c:1314:MPIDI_OFI_handle_cq_error:Input/output error - local protection error)"
+
+
+def test_the_stack_behind_an_mpi_error_is_of_the_rank_that_the_error_names():
+    log = join(
+        MPICH.format(21, 7, 21, STACK), "MPIR_CRAY_Gatherv(353).........: ", PROTECTION,
+        MPICH.format(5, 7, 5, STACK), PROTECTION, "n7: rank 21 exited with code 255", "n2: rank 0 died from signal 15",
+    )  # fmt: skip
+    check(log, "nccl-ib-fault", [5, 21], evidence="OFI poll failed", collateral=["exited with code 255"])
+
+
+def test_the_one_rank_that_mpi_ended_printed_what_its_transport_said_before():
+    log = join(
+        "[1772445600.440695] [n7:11838:0] ib_md.c:325 UCX  ERROR ibv_reg_mr(address=0xab, length=26400, access=0xf) failed: Cannot allocate memory",
+        MPICH.format(153, 7, 153, "Fatal error in PMPI_Isend: Other MPI error, error stack:"),
+    )
+    check(log, "nccl-memory-registration-failed", [153], evidence="ibv_reg_mr")
+
+
+def test_mpi_counts_ranks_of_another_communicator_from_zero():
+    log = join("Abort(1) on node 3 (rank 0 in comm 1140850688): Fatal error in PMPI_Recv: Other MPI error, error stack:")
+    check(log, "process-aborted", None, verdict="undetermined")
+
+
+def test_a_node_of_skypilot_is_no_rank():
+    log = join(
+        "(head, rank=0, pid=4410) step 1", "(worker1, rank=1, pid=4510, ip=10.2.0.9) [rank11]: Traceback (most recent call last):",
+        '(worker1, rank=1, pid=4510, ip=10.2.0.9) [rank11]:   File "/srv/train.py", line 4, in <module>',
+        "(worker1, rank=1, pid=4510, ip=10.2.0.9) [rank11]: ValueError: no shard of split 'val'",
+        "ERROR: Job 2 failed with return code list: [137, 1]",
+    )  # fmt: skip
+    check(log, "python-exception", [11], evidence="ValueError")
+
+
+def test_a_file_server_that_answers_again_soon_is_no_failure():
+    check(join("[Mon Mar  2 10:00:00 2026] nfs: server filer7 not responding, still trying", "[Mon Mar  2 10:00:04 2026] nfs: server filer7 OK"), None)
+
+
+def test_a_file_server_that_was_away_for_long_stays_a_failure():
+    log = join("[Mon Mar  2 10:00:00 2026] nfs: server filer7 not responding, still trying", "[Mon Mar  2 10:40:00 2026] nfs: server filer7 OK")
+    check(log, "filesystem-fault", evidence="not responding")
+
+
+def test_that_another_file_server_answers_says_nothing():
+    log = join("[ 4410.100000] nfs: server filer7 not responding, still trying", "[ 4411.100000] nfs: server filer8 OK")
+    check(log, "filesystem-fault", evidence="not responding")
+
+
+def test_the_driver_says_why_a_device_is_busy():
+    log = join(
+        "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+        "[Mon Mar  2 10:00:00 2026] NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) "
+        "returned from status @ kernel_channel.c:90",
+    )
+    check(log, "gpu-reset-required", evidence="Reset required")
+
+
+DOWN, UP = "[   41.100000] mlx5_core 0000:18:00.0 ens7np0: Link down", "[   43.200000] mlx5_core 0000:18:00.0 ens7np0: Link up"
+
+
+def test_a_link_that_comes_up_again_is_no_failure():
+    check(join(DOWN, UP), None)
+
+
+def test_a_link_that_another_one_outlives_stays_down():
+    check(join(DOWN, UP.replace("18:00", "3b:00")), "nccl-ib-fault", evidence="Link down")
+
+
+def test_a_link_that_was_away_for_a_moment_counts_where_the_network_failed_for_a_rank():
+    lost = "[rank3]: RuntimeError: [/src/gloo/transport/tcp/pair.cc:525] Connection closed by peer [10.2.0.9]:4410"
+    check(join(DOWN, UP, lost), "nccl-ib-fault", evidence="Link down")
+
+
+def test_what_a_switch_survived_is_no_failure():
+    log = join(
+        "[   38.178720] nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
+        "[   38.180708] nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Severity 0 Engine instance 44 Sub-engine instance 00",
+    )
+    check(log, None)

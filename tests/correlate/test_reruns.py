@@ -120,3 +120,43 @@ def test_a_script_that_worked_to_the_end_behind_a_killed_command_got_past_it():
 
 def test_a_bar_that_goes_on_behind_a_killed_command_is_no_other_run():
     check(join(BAR.format(26), KILLED, BAR.format(31)), "process-killed")
+REPORT = "\n".join(("Sender: LSF System <lsfadmin@n7>", "Subject: Job {0}: <t> in cluster <c> {1}", "", "{2}", "", "The output (if any) is above this job summary."))
+
+
+def test_an_lsf_job_that_ended_well_behind_one_that_did_not_is_what_counts():
+    log = join(
+        "Killed", REPORT.format(4410, "Exited", "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 137."),
+        "epoch 40 saved", REPORT.format(4411, "Done", "Successfully completed."),
+    )  # fmt: skip
+    check(log, None)
+
+
+def test_an_lsf_job_that_failed_behind_one_that_ended_well_is_what_counts():
+    log = join(
+        REPORT.format(4410, "Done", "Successfully completed."),
+        REPORT.format(4411, "Exited", "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 137."),
+    )
+    check(log, "host-out-of-memory", evidence="TERM_MEMLIMIT")
+
+
+def test_where_lsf_reports_before_the_output_the_next_report_begins_the_next_job():
+    report = REPORT.replace("is above this job summary.", "follows:")
+    log = join(
+        report.format(4410, "Done", "Successfully completed."), "epoch 40 saved",
+        report.format(4411, "Exited", "Exited with exit code 1."), traceback("KeyError: 'pixel_values'"),
+    )  # fmt: skip
+    check(log, "python-exception", evidence="pixel_values")
+
+
+HELD = "012 (4410.000.000) 2026-03-02 10:00:00 Job was held.\n\tError from slot1@n7: Docker job has gone over memory limit of 8055 Mb"
+AGAIN = "001 (4410.000.000) 2026-03-02 10:20:00 Job executing on host: <10.2.0.9:9618>"
+
+
+def test_a_job_that_htcondor_ran_again_is_judged_by_its_last_run():
+    ended = "005 (4410.000.000) 2026-03-02 12:00:00 Job terminated.\n\t(1) Normal termination (return value {})"
+    check(join(HELD, AGAIN, ended.format(0)), None)
+    check(join(HELD, AGAIN, ended.format(3)), "worker-exit-unexplained", verdict="undetermined", evidence="return value 3")
+
+
+def test_a_job_that_htcondor_holds_stays_failed_where_another_one_runs():
+    check(join(HELD, AGAIN.replace("4410", "4411")), "host-out-of-memory", evidence="memory limit")

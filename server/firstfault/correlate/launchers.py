@@ -1,7 +1,7 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
 Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, Lightning, Composer, DeepSpeed, Paddle,
-srun, mpirun, horovodrun, PALS, TGI and shells.
+srun, mpirun, horovodrun, PALS, TGI and shells, and of MPI libraries that end their own process.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ NEEDLES = {
     "crashed with exit code": 0,
     "the trainer process with rank=": 0,
     " status failed cmd [": 0,
+    "MPICH ERROR [Rank ": 0,
+    "Abort(": 0,
+    "*** reported by process [": 0,
 }
 
 # rank      : 4 (local_rank: 0)
@@ -88,6 +91,14 @@ _COMPOSER = quick(r"\b(?:Global rank (\d+) \(PID (\d+)\) exited with code|Rank (
 # ABORT!!! Out of all 4 trainers, the trainer process with rank=[0, 2] was aborted.
 # Container rank 3 status failed cmd […] code -6 log …
 _PADDLE = quick(r"trainer process with rank=\[([\d, ]+)\] was aborted|Container rank (\d+) status failed cmd \[.{0,4000}\] code (-?\d+) ")
+# MPICH ERROR [Rank 5] [job id 4410.0] [date] [node7] - Abort(1) (rank 5 in comm 0): … · Abort(1) on node 5 (rank 5 in comm 0): …
+# *** reported by process [2538104278,5]
+# Communicator 0 is the world.
+_MPI = quick(
+    r"MPICH ERROR \[Rank (\d+)\](?: \[[^\]\n]{1,80}\]){0,3} \[([\w.-]+)\] - Abort\("
+    r"|\bAbort\(-?\d+\) (?:on node \d+ )?\(rank (\d+) in comm 0\)"
+    r"|\*\*\* reported by process \[\d+,(\d+)\]"
+)
 _DEEPSPEED = quick(r"exits with return code = (-?\d+)")
 _ON_SIGNAL = re.compile(r"signal (\d+) \(")
 FIRST_TO_END = "first to end"
@@ -236,6 +247,8 @@ def read_launchers(reading: Reading) -> Launchers:
             elif m := _PADDLE.search(text):
                 for rank in _numbers((m[1] or m[2]).replace(" ", "")):
                     facts.exits.append(Exit(line, int(m[3]) if m[3] else None, rank, said="paddle", time_s=line.time_s))
+            elif m := _MPI.search(text):
+                facts.exits.append(Exit(line, None, int(m[1] or m[3] or m[4]), host=m[2], said="mpi", time_s=line.time_s))
             elif m := _DEEPSPEED.search(text):
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:

@@ -105,6 +105,8 @@ _QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|\bfinal validation metrics\b"
+    # LSF, SkyPilot and HTCondor of a job that left with code 0.
+    r"|^\s*successfully completed\.\s*$|\bjob finished \(status: succeeded\)|\(1\) normal termination \(return value 0\)"
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
@@ -117,6 +119,7 @@ ANSWERS_THAT_PROVE_SERVICE = 3
 LINES_TO_THE_ANSWER = 40
 WORK_BEHIND_A_REQUEST = 2
 CAUGHT_NEAR = 3
+LONGEST_LAPSE_S = 120.0
 _MOST_LATER = 8
 # INFO text_generation_router::server: router/src/server.rs:2266: Connected · Started GRPCInferenceService at 0.0.0.0:8001
 _STARTED = quick(
@@ -125,6 +128,12 @@ _STARTED = quick(
 )
 # Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.
 _MET = quick(r"Completed store-based barrier for key: ?(\S+)")
+# nfs: server filer7 OK · Lustre: work-MDT0000-mdc-ffff8f1c: Connection restored to 10.4.0.7@o2ib (at 10.4.0.7@o2ib)
+# mlx5_core 0000:18:00.0 ens1: Link up · bnxt_en 0000:18:00.0 ens1: NIC Link is Up, 100000 Mbps full duplex
+_BACK = quick(
+    r"nfs: server (\S+) OK\b|Lustre: (?:.{0,120} )?([\w-]{1,80}?)-(?:mdc|osc|mgc)-\w+: Connection restored to "
+    r"|mlx5_core ([0-9a-f:.]{6,15}[0-9a-f]):? (?:[\w.]{1,20}: )?Link up\b|([\w.]+): NIC Link is Up\b"
+)
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
@@ -132,7 +141,9 @@ NEEDLES = dict.fromkeys(
         "pplication startup complete", "init engine (", "server is fired up and ready", ": Connected", "InferenceService at ",
         " is ready at http", "inal validation metrics", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
+        "Successfully completed.", "(status: SUCCEEDED)", "termination (return value 0)",
         "gnoring this choice", "Completed store-based barrier",
+        "nfs: server ", "Connection restored to ", "Link up", "NIC Link is Up",
         " generation throughput: ", " gen throughput (",
         '" 400 Bad Request', '" 413 Request', '" 422 Unprocessable', '" 500 Internal Server',
     ), 0
@@ -173,6 +184,8 @@ class ProgressFacts:
     refused: list[Line] = field(default_factory=list)
     failed: list[Line] = field(default_factory=list)
     met: list[tuple[Line, str]] = field(default_factory=list)
+    back: list[tuple[Line, str]] = field(default_factory=list)
+    """Lines of the kernel by which a file server or a link, named behind them, is there again."""
     _by_file: dict[int, list[Step]] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
@@ -196,6 +209,14 @@ class ProgressFacts:
     def meets_after(self, line: Line, key: str) -> bool:
         """Whether the barrier of this key was completed after a line of the same input."""
         return any(x.file == line.file and x.number > line.number and k == key for x, k in self.met)
+
+    def is_back(self, line: Line, name: str) -> bool:
+        """Whether the file server or the link that a line misses was back soon, as far as times tell."""
+        return any(
+            x.file == line.file and x.number > line.number and known == name
+            and (x.time_s is None or line.time_s is None or x.time_s - line.time_s <= LONGEST_LAPSE_S)
+            for x, known in self.back
+        )  # fmt: skip
 
     def generates_after(self, line: Line) -> bool:
         """Whether a server generated tokens after a line of the same input."""
@@ -279,6 +300,8 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
                 facts.starts.append(line)
             elif m := _MET.search(line.text):
                 facts.met.append((line, m[1]))
+            elif m := _BACK.search(line.text):
+                facts.back.append((line, m[m.lastindex or 0]))
             elif '"POST ' in line.text:
                 for answer, known in ((_ANSWERED, facts.answers), (_REFUSED, facts.refused), (_FAILED, facts.failed)):
                     if answer.search(line.text):

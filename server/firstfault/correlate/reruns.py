@@ -15,6 +15,13 @@ from .reading import FileReading
 
 NEEDLES = {
     "The output (if any) is above this job summary": 0,
+    "The output (if any) follows:": 0,
+    "Sender: LSF System": 0,
+    "Successfully completed.": 0,
+    "Job executing on host": 0,
+    "Job was held.": 0,
+    "Job was evicted.": 0,
+    "Shadow exception!": 0,
     "*** JOB ": 0,
     "*** STEP ": 0,
 }
@@ -27,6 +34,12 @@ _ENDED = quick(
     r"|\*\*\* (?:JOB|STEP) \d+|The output \(if any\) is above|mpirun (?:noticed|detected)|-- Process \d+ terminated"
 )
 _REPORT_END = "The output (if any) is above this job summary"
+_REPORTED_WELL = "Successfully completed."
+_REPORT_FIRST = "The output (if any) follows:"
+_REPORT_BEGIN = "Sender: LSF System"
+# 012 (4410.000.000) 2026-03-02 10:00:00 Job was held. · 001 (4410.000.000) 03/02 10:00:00 Job executing on host: …
+_CONDOR = quick(r"^(001|004|007|012) \((\d+)\.(\d+)\.\d+\) ")
+_CONDOR_BEGINS = "001"
 _ENTRY = quick(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in <module>$')
 _UNREADABLE = quick(r'File "(?P<file>[^"\n]+)", line \d+$')
 _CALL = re.compile(r"\s*([A-Za-z_][\w.]*\([^()\n]*\))")
@@ -34,7 +47,8 @@ _CALL = re.compile(r"\s*([A-Za-z_][\w.]*\([^()\n]*\))")
 
 def rerun_starts(file: FileReading, structure: Structure) -> list[int]:
     """The numbers of lines at which a job begins behind another one's end."""
-    return sorted({*_behind_notices(file), *_behind_reports(file), *_repeated_openings(file, structure), *_edited_scripts(file)})
+    said = (*_behind_notices(file), *_behind_reports(file), *_started_again(file))
+    return sorted({*said, *_repeated_openings(file, structure), *_edited_scripts(file)})
 
 
 def _behind_notices(file: FileReading) -> Iterator[int]:
@@ -46,10 +60,29 @@ def _behind_notices(file: FileReading) -> Iterator[int]:
 
 
 def _behind_reports(file: FileReading) -> Iterator[int]:
-    """Behind the report in which LSF sums up a job, where anything follows that failed."""
+    """Behind the report in which LSF sums up a job, where anything follows that failed, or a job that ended well.
+
+    Where LSF puts the report in front of what the job printed, the next report begins the next job.
+    """
+    if any(_REPORT_FIRST in line.text for line in file.lines):
+        yield from [line.number for line in file.lines if _REPORT_BEGIN in line.text][1:]
+        return
+    well = [line.number for line in file.lines if line.text.strip() == _REPORTED_WELL]
     for line in file.lines:
-        if _REPORT_END in line.text and any(f.line.number > line.number for f in file.findings):
+        if _REPORT_END in line.text and any(n > line.number for n in (*well, *(f.line.number for f in file.findings))):
             yield line.number + 1
+
+
+def _started_again(file: FileReading) -> Iterator[int]:
+    """Where HTCondor runs a job again that it had held or taken from its host."""
+    stopped: set[tuple[str, str]] = set()
+    for line in file.lines:
+        if m := _CONDOR.search(line.text):
+            if m[1] != _CONDOR_BEGINS:
+                stopped.add((m[2], m[3]))
+            elif (m[2], m[3]) in stopped:
+                stopped.discard((m[2], m[3]))
+                yield line.number
 
 
 def _repeated_openings(file: FileReading, structure: Structure) -> Iterator[int]:

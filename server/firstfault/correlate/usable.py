@@ -200,6 +200,8 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if finding.strength == "symptom" and (key := finding.captures.get("key")) and facts.progress.meets_after(finding.line, key):
         return True
+    if _is_back(facts, finding):
+        return True
     if finding.role is Role.COLLATERAL and _after_normal_exit(facts, finding):
         return True
     if _ended_well(facts, finding):
@@ -226,6 +228,18 @@ def _ended_well(facts: Facts, finding: Finding) -> bool:
     line = finding.line
     ended = [x for x in facts.progress.ends if x.file == line.file and x.number > line.number and x.origin and x.origin == line.origin]
     return bool(ended) and not facts.own_failures() and not _fails_after(facts, ended[-1])
+
+
+_AWAY = ("server", "interface", "hca")
+
+
+def _is_back(facts: Facts, finding: Finding) -> bool:
+    """Whether a server or a link was away for a moment, and nothing else tells of a failure: what waited for it went on."""
+    names = [finding.captures[key] for key in _AWAY if finding.captures.get(key)]
+    if not any(facts.progress.is_back(finding.line, name) for name in names):
+        return False
+    others = (f for f in facts.reading.findings() if f.failure != finding.failure and f.role is not Role.CONTEXT and f.strength != "context")
+    return not facts.own_failures() and next(others, None) is None
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.

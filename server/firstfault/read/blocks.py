@@ -51,6 +51,11 @@ _REPORTED_RANKS = quick(r"(?:^|[)\]] )\[Rank (\d{1,6}(?:,\d{1,6}){0,9999})(?: Er
 # EJ0001: 2026-03-02-10:00:00.167.645 Failed to initialize …
 _ASCEND = quick(r"^\[ERROR\] [\d:-]+ \(PID:\d+, Device:-?\d+, RankID:(\d+)\)")
 _ASCEND_WHY = quick(r"^E[A-Z]\d{4}: ")
+# MPICH ERROR [Rank 5] [job id 4410.0] … - Abort(1) (rank 5 in comm 0): … error stack:
+# Abort(1) on node 5 (rank 5 in comm 0): … error stack:
+# MPIDI_OFI_send_normal(372)..: OFI tagged senddata failed (…)
+_MPI_STACK = quick(r"(?:MPICH ERROR \[Rank |\(rank )(\d+)(?:\] |(?= in comm 0\)).{1,200}error stack:)")
+_MPI_FRAME = quick(r"^[A-Z]\w{2,60}\(\d+\)\.*:")
 # -- Process 1 terminated with the following error: · Exception in device=TPU:4: …
 _SPAWN = quick(r"-- Process (\d+) terminated with the following error|Exception in device=[A-Z]+:(\d+): ")
 # ----------Begin global rank 2 STDERR---------- : Composer's launcher quotes what its processes wrote.
@@ -66,6 +71,7 @@ _WARNING = quick(r"\bWARN(?:ING)?\b|(?<!\S)W\d{4} \d\d:\d\d:\d\d")
 _WARNS = re.compile(r"\W{0,2}WARN(?:ING)?\b")
 _FALLS_BACK = "alling back to"
 _BLOCK_LINES = 40
+_STACK_LINES = 24
 _CODE_START = re.compile(
     r"\s*(?:raise |assert |return |self\.|def |class |logger\.|logging\.|warnings\.warn|print\(|"
     r"if |elif |for |while |with |try:|except |import |from \w+ import)"
@@ -146,6 +152,7 @@ def read_structure(lines: Sequence[Line]) -> Structure:
     section: int | None = None
     warned = 0
     ascend: tuple[int, int] | None = None
+    mpi: tuple[int, int] | None = None
     for line in lines:
         text = line.text
         o = line.origin
@@ -240,6 +247,10 @@ def read_structure(lines: Sequence[Line]) -> Structure:
             ascend = (line.number, int(m[1]))
         elif ascend is not None and line.number == ascend[0] + 1 and _ASCEND_WHY.search(text):
             out.quoted_rank[line.number] = (ascend[1],)
+        if m := _MPI_STACK.search(text):
+            mpi = (line.number, int(m[1]))
+        elif mpi is not None and line.number - mpi[0] <= _STACK_LINES and not o and _MPI_FRAME.search(text):
+            out.quoted_rank[line.number] = (mpi[1],)
         for value, table in ((stream.pid, out.quoted_pid), (stream.spawn, out.spawn_index)):
             if value is not None:
                 table[line.number] = value

@@ -228,7 +228,8 @@ def _diverged(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -
         other = ", ".join(sorted({f"{o} of {n} elements" if n is not None else o for (o, n), _ in order[1:]}))
         said = f"{op} of {size} elements" if size is not None else op
         tie = len(majority) <= len(minority) or (len(majority) == 1) or (len(majority) + len(minority) < 3)
-        small = len(majority) < 2 * len(minority) + 1 and len({o for o, _ in shapes}) > 1
+        # Where the operations differ, a few ranks are not enough to say which half of the program is right, but one against all others is.
+        small = len(majority) < 2 * len(minority) + (len(minority) > 1) and len({o for o, _ in shapes}) > 1
         return Suspicion(
             "diverged", None if tie or small else tuple(minority), lines,
             f"at sequence number {seq} of one process group some ranks are in {said} and others in {other}", op, seq, group,

@@ -118,3 +118,29 @@ def test_words_that_the_end_of_the_log_cut_off_are_no_exception_of_their_own():
     whole = "[2026-11-02 10:00:00 TP{}] RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:538] Read error [10.0.0.9]:4410: Connection timed out"
     log = join(whole.format(1), whole.format(2)) + whole.format(3)[:76]
     check(log, "gloo-connection-closed", verdict="undetermined", evidence="Read error")
+
+
+def test_a_size_that_the_end_of_the_log_cut_off_is_no_other_size():
+    last = timeout(3, 700)
+    log = join(*(timeout(r, 700) for r in range(3))) + last[: last.index(", NumelOut")]
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+REACHED = "Rank {} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank."
+ENDED = "E1102 10:02:25.394000 13993 torch/distributed/elastic/multiprocessing/api.py:826] failed (exitcode: {}) local_rank: {} (pid: 7090) of binary: /opt/venv/bin/python"
+
+
+def test_the_one_that_exited_is_first_where_all_others_wait_for_it():
+    log = join("[rank0]: loading the data", "[rank1]: RuntimeError: " + REACHED.format(1), ENDED.format(1, 0))
+    check(log, "worker-exit-unexplained", [0], verdict="undetermined")
+
+
+def test_the_one_that_waited_and_then_exited_is_not_first():
+    log = join("[rank0]: loading the data", "[rank1]: RuntimeError: " + REACHED.format(1), ENDED.format(1, 1))
+    check(log, "collective-timeout", verdict="undetermined")
+
+
+def test_a_bar_on_which_a_rank_gives_up_is_that_of_rank_0():
+    bar = "Tokenizing train split (num_proc=8): 100%|#########9| 998120/999400 [30:02<00:02, 553.7 examples/s]"
+    warned = "[rank{}]:[W1102 10:30:02.778279096 socket.cpp:428] [c10d] While waitForInput, poolFD failed with (errno: 0 - Success)."
+    check(join(bar + warned.format(2), warned.format(1)), "collective-timeout", [0], verdict="undetermined")

@@ -217,8 +217,11 @@ def _diverged(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -
             by_seq[w.seq].append(w)
     for seq, at in sorted(by_seq.items()):
         shapes: dict[tuple[str, int | None], set[int]] = defaultdict(set)
+        sizes = {op: Counter(w.numel_in for w in at if w.op == op and w.numel_in is not None) for op in {w.op for w in at}}
         for w in at:
-            shapes[w.op, None if w.op in _VARYING else w.numel_in].add(w.rank if w.rank is not None else -1)
+            # What a cut line does not say is taken to be what most others say.
+            size = w.numel_in if w.numel_in is not None else next((n for n, _ in sizes[w.op].most_common(1)), None)
+            shapes[w.op, None if w.op in _VARYING else size].add(w.rank if w.rank is not None else -1)
         if len(shapes) < 2:
             continue
         order = sorted(shapes.items(), key=lambda item: (-len(item[1]), item[0][0], item[0][1] or 0))

@@ -116,13 +116,16 @@ def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], 
 
 
 def _rank_0_is_busy(facts: Facts, root: Hypothesis) -> bool:
-    """Whether all reports wait for rank 0 while a bar that nobody signs was still under way: what one rank does for all, rank 0 does."""
-    awaited = {f.captures.get("peer") for f in root.findings}
-    if awaited != {"0"} or 0 in root.ranks:
+    """Whether others waited while a bar that nobody signs was still under way: what one rank does for all, rank 0 does.
+
+    The bar stands where the first of them gave up; or before its traceback, where all say that they wait for rank 0.
+    """
+    if 0 in root.ranks:
         return False
     first = root.first()
+    apart = LINES_BEHIND_A_BAR if {f.captures.get("peer") for f in root.findings} == {"0"} else 1
     bars = (s.line for s in facts.progress.steps if s.bar and s.step is None and s.rank is None and s.line.file == first.file)
-    near = [x for x in bars if 0 <= first.number - x.number <= LINES_BEHIND_A_BAR]
+    near = [x for x in bars if 0 <= first.number - x.number <= apart]
     return bool(near) and not _is_full(near[-1])
 
 

@@ -468,3 +468,24 @@ def test_what_a_switch_survived_is_no_failure():
         "[   38.180708] nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Severity 0 Engine instance 44 Sub-engine instance 00",
     )
     check(log, None)
+STEPS = join(*(f"2026-03-02T10:0{n}:00 INFO step: {n}0  loss: 2.{9 - n}  tps: 4100" for n in range(1, 9)))
+REPLACED = (
+    "[2026-03-02 10:00:08,459] [INFO] [reporter.py:68:report] [2026-03-02, 10:00:08][warn][train-edljob-worker-7][status_update]"
+    '[Running to Failed][{"from_state": "Running", "to_state": "Failed", "node": "train-edljob-worker-7", "exit reason": "Deleted"}]'
+)
+NO_QUORUM = "torchft::lighthouse: 2026-03-02T10:00:55.422+00:00 - INFO start: No quorum, only have 1 participants, need 2"
+NO_PING = "ping RPC timeout from x1203c6s4b0n0.hostmgmt after 120s"
+
+
+def test_a_node_that_pals_no_longer_hears_failed():
+    check(STEPS + join(NO_PING), "node-failure", None, verdict="probable")
+
+
+def test_a_worker_that_was_replaced_is_got_past():
+    check(join(REPLACED) + STEPS, None)
+    check(STEPS + join(REPLACED), "worker-exit-unexplained", None, verdict="undetermined")
+
+
+def test_a_quorum_that_came_late_is_got_past():
+    check(join(NO_QUORUM, NO_QUORUM) + STEPS, None)
+    check(join(NO_QUORUM, NO_QUORUM), "rendezvous-timeout", verdict="undetermined")

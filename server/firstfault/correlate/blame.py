@@ -119,7 +119,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
         if h.strength in ("probable", "symptom"):
             base += 3
         if h.tells == EXIT and h.strength == "symptom":
-            base += -3 if early else 4
+            base += -3 if early or any(_waited_for_it(h, o) for o in pool if o.tells == WAITED) else 4
         if late or any(_ended_after(facts, h, o) for o in pool):
             base += 10
         if h.tells == EXIT and not h.ranks:
@@ -130,7 +130,7 @@ def _class(facts: Facts, h: Hypothesis, pool: list[Hypothesis], explained: dict[
             return base
         if h.tells == EXIT and _is_told(facts, h, pool):
             base += 35
-        likely = [o for o in pool if o.failure in explainers and not _follows_an_exit(facts, o)]
+        likely = [o for o in pool if o.failure in explainers and not _follows_an_exit(facts, o) and not _waited_for_it(h, o)]
         if any(o.role is Role.SYMPTOM or o.role is Role.INITIATING and o.strength != "symptom" for o in likely):
             base += 12
         return base
@@ -212,6 +212,13 @@ def _follows_an_exit(facts: Facts, h: Hypothesis) -> bool:
             return False
     before = (e for e in facts.own_failures() if e.line.file == first.file and e.line.number < first.number)
     return any(e.in_order and e.code in _KILLED for e in before)
+
+
+def _waited_for_it(exits: Hypothesis, other: Hypothesis) -> bool:
+    """Whether all that waited for a peer name one that exited, and are none of those that did: then they wait because of its exit."""
+    peers = {f.captures.get("peer", "") for f in other.findings}
+    named = {int(p) for p in peers if p.isdigit()}
+    return exits.tells == EXIT and len(named) == len(peers) and named <= set(exits.ranks) and not set(exits.ranks) & set(other.ranks)
 
 
 def _ended_after(facts: Facts, other: Hypothesis, exits: Hypothesis) -> bool:

@@ -217,8 +217,11 @@ def _diverged(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -
             by_seq[w.seq].append(w)
     for seq, at in sorted(by_seq.items()):
         shapes: dict[tuple[str, int | None], set[int]] = defaultdict(set)
+        sizes = {op: Counter(w.numel_in for w in at if w.op == op and w.numel_in is not None) for op in {w.op for w in at}}
         for w in at:
-            shapes[w.op, None if w.op in _VARYING else w.numel_in].add(w.rank if w.rank is not None else -1)
+            # What a cut line does not say is taken to be what most others say.
+            size = w.numel_in if w.numel_in is not None else next((n for n, _ in sizes[w.op].most_common(1)), None)
+            shapes[w.op, None if w.op in _VARYING else size].add(w.rank if w.rank is not None else -1)
         if len(shapes) < 2:
             continue
         order = sorted(shapes.items(), key=lambda item: (-len(item[1]), item[0][0], item[0][1] or 0))
@@ -228,7 +231,8 @@ def _diverged(group: str, waits: list[Wait], state: Collectives, ranks: Ranks) -
         other = ", ".join(sorted({f"{o} of {n} elements" if n is not None else o for (o, n), _ in order[1:]}))
         said = f"{op} of {size} elements" if size is not None else op
         tie = len(majority) <= len(minority) or (len(majority) == 1) or (len(majority) + len(minority) < 3)
-        small = len(majority) < 2 * len(minority) + 1 and len({o for o, _ in shapes}) > 1
+        # Where the operations differ, a few ranks are not enough to say which half of the program is right, but one against all others is.
+        small = len(majority) < 2 * len(minority) + (len(minority) > 1) and len({o for o, _ in shapes}) > 1
         return Suspicion(
             "diverged", None if tie or small else tuple(minority), lines,
             f"at sequence number {seq} of one process group some ranks are in {said} and others in {other}", op, seq, group,

@@ -15,6 +15,7 @@ from .facts import ANY_EXCEPTION, WAITED, Facts, exception_class
 LINES_TO_THE_REPORT = 4
 LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 SHORTEST_QUOTE = 20
+ENOUGH_WORDS = 24
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 
 
@@ -81,6 +82,7 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
             facts.chain_of(f) in known
             or (facts.chain_of(f) in worded and _only_cancels(f))
             or _is_remnant(f, findings)
+            or _is_cut_short(f, findings)
             or _is_only_a_timeout(facts, f, findings)
             or _device_reports_behind(f, findings)
             or _is_only_cancelled(facts, f, findings)
@@ -165,6 +167,15 @@ def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:
     name = exception_class(f)
     return not f.captures.get("message") and any(
         o is not f and o.line.file == f.line.file and 0 < abs(o.line.number - f.line.number) <= 2 and name + name in o.line.text
+        for o in findings
+    )
+
+
+def _is_cut_short(f: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether the line ends in the middle of words that another line has whole: then that line says what it was."""
+    said = f.line.text[f.start :].rstrip()
+    return len(said) >= ENOUGH_WORDS and any(
+        o.failure != f.failure and o.line.file == f.line.file and said in o.line.text and not o.line.text.rstrip().endswith(said)
         for o in findings
     )
 

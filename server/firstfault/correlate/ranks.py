@@ -95,14 +95,14 @@ class Ranks:
         c = finding.captures
         for key in ("absent", "ranks"):
             if c.get(key):
-                return _ranks_in(c[key])
+                return ranks_in(c[key])
         if c.get("ready"):
             # Where the size of the job is not known, at least the ranks below the highest that came are.
-            ready = set(_ranks_in(c["ready"]))
+            ready = set(ranks_in(c["ready"]))
             missing = tuple(r for r in range(self.world_size or max(ready, default=0)) if r not in ready)
             return missing or None
         if c.get("rank"):
-            return _ranks_in(c["rank"])
+            return ranks_in(c["rank"])
         if c.get("pid") and c["pid"].isdigit() and int(c["pid"]) in self.by_pid:
             return (self.by_pid[int(c["pid"])],)
         if c.get("bus_id"):
@@ -111,7 +111,7 @@ class Ranks:
             if len(known) == 1:
                 return (known.pop(),)
         if c.get("task") and self.tasks_are_ranks:
-            return _ranks_in(c["task"])
+            return ranks_in(c["task"])
         rank = self.of_text(finding.line, finding.start)
         if rank is None and c.get("local_rank", "").isdigit():
             local = int(c["local_rank"])
@@ -137,7 +137,8 @@ def _rank_at(label: str) -> int | None:
     return place.get("EP", place["DP"] if place.get("TP", place["DP"]) == place["DP"] else None)
 
 
-def _ranks_in(text: str) -> tuple[int, ...]:
+def ranks_in(text: str) -> tuple[int, ...]:
+    """The ranks that a list in a message names: `0, 2-5`."""
     out: set[int] = set()
     for m in re.finditer(r"(\d+)(?:\s*-\s*(\d+))?", text):
         first, last = int(m[1]), int(m[2] or m[1])

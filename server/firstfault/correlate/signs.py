@@ -13,7 +13,7 @@ from .communicators import split_communicator
 from .facts import LOST_PEER, WAITED, Facts
 from .hypotheses import Hypothesis
 from .progress import find_stall, lagging_ranks, slow_ranks, usual_gap_s
-from .ranks import write_ranks
+from .ranks import ranks_in, write_ranks
 from .stacks import odd_stacks, read_stacks
 
 # allreduce.layer1.weight [ready ranks: 5, 1, 4]
@@ -100,6 +100,10 @@ def structural(facts: Facts, hypotheses: list[Hypothesis], collectives: Collecti
         elif named:
             reason = f"no list of the ranks that came has rank {write_ranks(named)}"
             out.append(_shown(facts, "absent", named, shown, "probable", reason))
+    if launched := _launched_less(facts):
+        ranks, lines, behind, most = launched
+        reason = f"rank {write_ranks(ranks)} launched {behind} operations where most of the group launched {most}"
+        out.append(_shown(facts, "behind", ranks, lines, "probable", reason))
     if counts := _uneven_counts(facts, hypotheses):
         ranks, lines = counts
         reason = f"rank {write_ranks(ranks)} has the fewest items and so was the first to run out"
@@ -151,6 +155,37 @@ def _stalled_apart(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[in
     came = frozenset().union(*lists)
     size = facts.ranks.world_size or max(came)
     return tuple(r for r in range(size) if r not in came), tuple(lines), False
+
+
+def _launched_less(facts: Facts) -> tuple[tuple[int, ...], tuple[Line, ...], int, int] | None:
+    """Who is clearly behind in counts of launched operations: (ranks, the lines that say so, their count, that of most).
+
+    A difference of one is what a snapshot of a job that runs well shows too.
+    """
+    found: list[tuple[tuple[int, ...], tuple[Line, ...], int, int]] = []
+    for f in facts.reading.files:
+        at = {x.line.number: x for x in f.findings if x.strength == "context" and (_tells_launched(x) or x.captures.get("member"))}
+        for first in sorted(n for n in at if n - 1 not in at):
+            groups: list[tuple[int, int, set[int], list[Line]]] = []
+            number = first
+            while (x := at.get(number)) is not None:
+                if _tells_launched(x):
+                    who = {int(x.captures["of_rank"])} if x.captures.get("of_rank") else set()
+                    groups.append((int(x.captures.get("reached", "0")), int(x.captures.get("of_ranks", "1")), who, [x.line]))
+                elif groups:
+                    groups[-1][2].update(ranks_in(x.captures["member"]))
+                    groups[-1][3].append(x.line)
+                number += 1
+            most, count = max(((g[0], sum(o[1] for o in groups if o[0] == g[0])) for g in groups), key=lambda x: x[1], default=(0, 0))
+            low = [g for g in groups if g[0] < most - 1 and g[2]]
+            if low and count * 2 > sum(g[1] for g in groups):
+                ranks = tuple(sorted(set().union(*(g[2] for g in low))))
+                found.append((ranks, tuple(x for g in low for x in g[3]), min(g[0] for g in low), most))
+    return found[-1] if found else None
+
+
+def _tells_launched(f: Finding) -> bool:
+    return bool(f.captures.get("reached") or f.captures.get("unlaunched"))
 
 
 def _uneven_counts(facts: Facts, hypotheses: list[Hypothesis]) -> tuple[tuple[int, ...], tuple[Line, ...]] | None:

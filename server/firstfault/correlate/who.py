@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
-from ..model import Finding, Role
+from ..model import Finding, Line, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
 from .facts import ANY_EXCEPTION, EITHER, LOST_PEER, UNREACHABLE, WAITED, Facts
 from .hypotheses import Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
+from .ranks import ranks_in
 from .signs import absent_ranks, reporters
 
 # NameErrorNameError: : name 'x' is not definedname 'x' is not defined
 _GLUED_NAMES = re.compile(r"((?<!\w)[A-Z]\w{1,50}?(?:Error|Exception))\1+")
+_DONE_OF_ALL = re.compile(r"\| +(\d[\d.]*\w?)/(\d[\d.]*\w?) \[")
 _BETWEEN_WORDS = re.compile(r"[^\w'./-]+|(?:(?<=GPU )|(?<=cuda:))\d+")
 
 
@@ -107,11 +109,39 @@ def _behind_the_victims(facts: Facts, root: Hypothesis, pool: list[Hypothesis], 
     stuck = {facts.ranks.by_pid[pid] for pid in facts.launchers.forced_pids if pid in facts.ranks.by_pid}
     if len(stuck) == 1 and not stuck & set(root.ranks):
         return tuple(stuck)
-    victims = set(root.ranks) | collectives.waiting_ranks()
-    world = facts.ranks.world_size
+    if root.tells == WAITED and _rank_0_is_busy(facts, root):
+        return (0,)
+    listed = {r for f in facts.reading.findings() if f.captures.get("waiting") for r in ranks_in(f.captures["waiting"])}
+    victims = set(root.ranks) | collectives.waiting_ranks() | listed
+    # A list of all that wait counts them from 0 on.
+    world = facts.ranks.world_size or (len(listed) if listed == set(range(len(listed))) and facts.ranks.seen <= listed else None)
     if world is not None and len(victims) >= world > 1:
         return ()
     return None
+
+
+def _rank_0_is_busy(facts: Facts, root: Hypothesis) -> bool:
+    """Whether others waited while a bar that nobody signs was still under way: what one rank does for all, rank 0 does.
+
+    The bar stands where the first of them gave up; or before its traceback, where all say that they wait for rank 0.
+    """
+    if 0 in root.ranks:
+        return False
+    first = root.first()
+    apart = LINES_BEHIND_A_BAR if {f.captures.get("peer") for f in root.findings} == {"0"} else 1
+    bars = (s.line for s in facts.progress.steps if s.bar and s.step is None and s.rank is None and s.line.file == first.file)
+    near = [x for x in bars if 0 <= first.number - x.number <= apart]
+    return bool(near) and not _is_full(near[-1])
+
+
+def _is_full(bar: Line) -> bool:
+    """Whether a bar came to its end: 31/31 [00:12<00:00."""
+    m = _DONE_OF_ALL.search(bar.text)
+    return m is not None and m[1] == m[2]
+
+
+# A traceback of a rank that gave up stands between the bar and its last line.
+LINES_BEHIND_A_BAR = 60
 
 
 def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
@@ -140,19 +170,23 @@ def _pointed_at(facts: Facts, root: Hypothesis) -> tuple[int, ...]:
 
 
 def _listed_below(facts: Facts, root: Hypothesis) -> set[int]:
-    """The ranks of a list that stands right below a report ending in a colon, one a line, whichever page knows such lines."""
+    """The ranks of a list that stands right below a line of the report that ends in a colon or says how many follow, one a line.
+
+    Any page may know the lines of the list: they call their rank absent, or only a `member` of what the heading says.
+    """
     out: set[int] = set()
-    for report in root.findings:
-        if not report.line.text.rstrip().endswith(":"):
+    for heading in (f for f in facts.reading.findings() if f.failure == root.failure):
+        most = int(heading.captures["count"]) if heading.captures.get("count", "").isdigit() else None
+        if most is None and not heading.line.text.rstrip().endswith(":"):
             continue
         members = {
-            f.line.number: f
-            for f in facts.reading.files[report.line.file].findings
-            if f.strength == "context" and f.captures.get("absent") and f.line.number > report.line.number
+            f.line.number: f.captures.get("absent") or f.captures.get("member", "")
+            for f in facts.reading.files[heading.line.file].findings
+            if f.strength == "context" and (f.captures.get("absent") or f.captures.get("member")) and f.line.number > heading.line.number
         }
-        number = report.line.number + 1
-        while number in members:
-            out.update(facts.ranks.of_finding(members[number]) or ())
+        number = heading.line.number + 1
+        while number in members and (most is None or number - heading.line.number <= most):
+            out.update(ranks_in(members[number]))
             number += 1
     return out
 

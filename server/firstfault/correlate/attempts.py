@@ -5,6 +5,7 @@ Knows how launchers, trainers and shells announce a start; a boundary needs an a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ..model import Line
@@ -65,6 +66,8 @@ class Attempt:
 _AGENT_SAW_FAILURE = quick(r"failed \(exitcode: -?\d+\) local_rank: \d+ \(pid: \d+\)")
 _AGENT_GAVE_UP = quick(r"ChildFailedError|Root Cause \(first observed failure\)")
 _FEWEST_STEPS = 2
+# train.py: error: the following arguments are required: --data
+_REFUSED = re.compile(r"[\w./-]{1,80}: error: (?:the following arguments are required|unrecognized arguments|ambiguous option|argument )")
 
 
 def read_attempts(file: FileReading, progress: ProgressFacts, structure: Structure) -> list[Attempt]:
@@ -86,7 +89,7 @@ def read_attempts(file: FileReading, progress: ProgressFacts, structure: Structu
                 starts.append(line)
     numbers = [line.number for line in starts]
     bounds = [1, *numbers[1:]] if numbers and (numbers[0] < 200 or len(numbers) == 1) else [1, *numbers]
-    bounds = sorted({*bounds, *_silent_restarts(file, progress), *rerun_starts(file, structure)})
+    bounds = sorted({*bounds, *_silent_restarts(file, progress), *_usage_behind_an_end(file, progress), *rerun_starts(file, structure)})
     out = []
     for i, first in enumerate(bounds):
         last = bounds[i + 1] - 1 if i + 1 < len(bounds) else max(file.line_count, first)
@@ -110,6 +113,13 @@ def _silent_restarts(file: FileReading, progress: ProgressFacts) -> list[int]:
         if _after(line, following, steps) >= _FEWEST_STEPS or _after(line, following, ends):
             out.append(line.number + 1)
     return out
+
+
+def _usage_behind_an_end(file: FileReading, progress: ProgressFacts) -> list[int]:
+    """Where a program refused its command line right behind the normal end of another: what had ended cannot refuse it."""
+    refused = [line.number for line in file.lines if _REFUSED.search(line.text)]
+    ends = [x.number for x in progress.ends if x.file == file.index and refused and x.number < refused[-1]]
+    return [ends[-1] + 1] if ends else []
 
 
 def _after(line: Line, following: int, others: list[Line]) -> int:

@@ -66,6 +66,10 @@ _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 _PASSED_EPOCH = quick(
     r"(?i)\b(?:epoch|round)\b[ :=#]{1,3}\[?\d+\b(?!\])(?=.{0,120}loss['\"]?(?: is)?[ :=]{1,3}-?\d)|^(?:\d+: )?:::MLLOG .{0,120}?"
     r"\"key\": \"(?:(?:epoch|block|eval)_(?:start|stop)|eval_accuracy|tracked_stats|train_samples)\""
+    # Evaluation  [2006/2007]  eta: 0:00:04    time: 6.2983  data: 0.0942  max mem: 17334
+    # Test set: Average loss: 0.0563, Accuracy: 9812/10000 (98%) · * Acc@1 76.130 Acc@5 92.862 · Average Precision  (AP) @[ … ] = 0.377
+    r"|\bacc(?:uracy)?@\d+ {0,2}[:=]? {0,2}\d|\baverage loss: \d[\d.]*, accuracy: |\baverage precision {1,2}\(ap\) @\["
+    r"|\[ *\d+/\d+\] {1,3}eta: \d[\d:]*(?: days?, [\d:]+)? .{0,400}?\btime: [\d.]+"
 )
 # What a program says when it caught a failure and goes on.
 _CAUGHT = quick(
@@ -85,10 +89,10 @@ _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: |acc|average ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
-    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
+    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|^\W*(?:predict|test)_runtime +="
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
@@ -108,6 +112,7 @@ _MET = quick(r"Completed store-based barrier for key: ?(\S+)")
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
+        "predict_runtime", "test_runtime",
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
         "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
@@ -163,6 +168,10 @@ class ProgressFacts:
     def in_file(self, file: int) -> Sequence[Step]:
         """The steps of one input in line order, without bars."""
         return self._by_file.get(file, ())
+
+    def work_in(self, file: int) -> list[Line]:
+        """The lines of one input that show work, those of progress bars too."""
+        return [s.line for s in self.steps if s.line.file == file and (s.step is not None or not s.bar)]
 
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""

@@ -155,3 +155,26 @@ def test_the_bars_of_an_evaluation_prove_that_the_job_went_on():
     bars = (f"Evaluation  [{i:4d}/2007]  eta: 0:00:04    time: 6.2983  data: 0.0942  max mem: 17334" for i in range(10, 60, 10))
     log = join(f"WARNING: {'CUDA out of memory. Tried to allocate 64.00 MiB.'} A smaller chunk is used.", *bars)
     check(log, None)
+
+
+def test_the_last_command_of_a_sweep_is_the_one_to_judge():
+    command = "Running: /opt/env/bin/torchrun --standalone --nproc_per_node=1 -m scripts.train --depth 4"
+    filler = tuple(f"layer {i} is built" for i in range(70))
+    log = join(
+        command, *filler, traceback("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB.", "[rank0]: "),
+        command, *filler, traceback("AttributeError: 'Router' object has no attribute 'weight'", "[rank0]: "),
+    )  # fmt: skip
+    check(log, "python-exception", [0], evidence="Router")
+
+
+def steps_until(minute):
+    return [f"[2031-04-28 15:{m:02d}:10,000] [INFO] step: {m} loss: 2.{m:02d} world_size: 8" for m in range(minute)]
+
+
+def test_a_job_that_goes_on_without_steps_stands_still():
+    later = [f"[2031-04-28 {h:02d}:00:00,000] [INFO] node gpu07 is healthy" for h in range(16, 20)]
+    check(join(*steps_until(30), *later), "silent-hang", verdict="undetermined")
+
+
+def test_what_was_appended_months_later_does_not_show_that_a_job_stood_still():
+    check(join(*steps_until(30), "[2031-07-30 12:21:10,000] [INFO] node gpu07 is healthy"), None)

@@ -363,6 +363,8 @@ def lagging_ranks(facts: ProgressFacts) -> tuple[tuple[int, ...], int, list[Line
 
 STALL_STEPS = 20
 STALL_S = 900.0
+# Nobody leaves a job that says nothing at all for so long: what stands behind it was appended.
+LONGEST_SILENCE_S = 86_400.0
 
 
 def find_stall(facts: ProgressFacts, samples: Sequence[Line]) -> tuple[Step, Line, float] | None:
@@ -377,7 +379,14 @@ def find_stall(facts: ProgressFacts, samples: Sequence[Line]) -> tuple[Step, Lin
     if not later:
         return None
     start = last.line.time_s if last.line.time_s is not None and not last.line.time_of_day else later[0].time_s
-    end = later[-1]
+    end, before = later[-1], start or 0.0
+    for i, line in enumerate(later):
+        if (line.time_s or 0.0) - before > LONGEST_SILENCE_S:
+            if i == 0:
+                return None
+            end = later[i - 1]
+            break
+        before = max(before, line.time_s or 0.0)
     gap = (end.time_s or 0.0) - (start or 0.0)
     seconds = [s.seconds for s in facts.steps if s.seconds]
     usual = statistics.median(seconds) if seconds else usual_gap_s(facts)

@@ -40,7 +40,7 @@ NEEDLES = {
 }
 
 _START = quick(
-    r"(?:^|\$ |\+ )(?:\S+=\S+ )*(?:\S*/)?"
+    r"(?:^|\$ |\+ |(?i:(?:^|\s)(?:running|executing|launching|command|cmd)(?: command)?: {1,3}))(?:\S+=\S+ )*(?:\S*/)?"
     r"(?:torchrun|deepspeed|accelerate launch|srun|mpirun|mpiexec|python3? -m torch\.distributed\.(?:run|launch))\s"
     r"|Rank of current process: 0\. World size"
     r"|[Rr]estarting worker group"

@@ -78,6 +78,10 @@ _LOGGED_LOSS = quick(r"\{'(?:train_)?loss': ")
 _PASSED_EPOCH = quick(
     r"(?i)\b(?:epoch|round)\b[ :=#]{1,3}\[?\d+\b(?!\])(?=.{0,120}loss['\"]?(?: is)?[ :=]{1,3}-?\d)|^(?:\d+: )?:::MLLOG .{0,120}?"
     r"\"key\": \"(?:(?:epoch|block|eval)_(?:start|stop)|eval_accuracy|tracked_stats|train_samples)\""
+    # Evaluation  [2006/2007]  eta: 0:00:04    time: 6.2983  data: 0.0942  max mem: 17334
+    # Test set: Average loss: 0.0563, Accuracy: 9812/10000 (98%) · * Acc@1 76.130 Acc@5 92.862 · Average Precision  (AP) @[ … ] = 0.377
+    r"|\bacc(?:uracy)?@\d+ {0,2}[:=]? {0,2}\d|\baverage loss: \d[\d.]*, accuracy: |\baverage precision {1,2}\(ap\) @\["
+    r"|\[ *\d+/\d+\] {1,3}eta: \d[\d:]*(?: days?, [\d:]+)? .{0,400}?\btime: [\d.]+"
 )
 # What a program says when it caught a failure and goes on.
 _CAUGHT = quick(
@@ -101,10 +105,11 @@ _OTHER_WORK = quick(
     r"(?i)^\W*(?:map|filter|flatten\w*|generating|download\w*|fetch\w*|load\w*|token\w*|casting|saving|creating|running tokenizer"
     r"|group\w*|pack\w*|preprocess\w*|processing|resolving|upload\w*|shard\w*|checking|extract\w*|convert\w*|capturing)\b"
 )
-_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|batch=|perf \d|\d/\d|train: ")
+_QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|batch=|perf \d|\d/\d|train: |acc|average ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
-    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|\bfinal validation metrics\b"
+    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|^\W*(?:predict|test)_runtime +="
+    r"|\bfinal validation metrics\b"
     # LSF, SkyPilot and HTCondor of a job that left with code 0.
     r"|^\s*successfully completed\.\s*$|\bjob finished \(status: succeeded\)|\(1\) normal termination \(return value 0\)"
 )
@@ -137,6 +142,7 @@ _BACK = quick(
 # What the end of a job says has much behind it on many ranks, so it is kept wherever it stands.
 NEEDLES = dict.fromkeys(
     (
+        "predict_runtime", "test_runtime",
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
         "pplication startup complete", "init engine (", "server is fired up and ready", ": Connected", "InferenceService at ",
         " is ready at http", "inal validation metrics", "kipping batch", "ttempting to recover", "etrying", "educing batch",
@@ -201,6 +207,10 @@ class ProgressFacts:
     def whole_bars(self, file: int) -> list[Line]:
         """The lines of one input that show a bar which ran to its end; that of a preparation is none."""
         return [s.line for s in self.steps if s.line.file == file and s.bar and s.total and s.step == s.total]
+
+    def work_in(self, file: int) -> list[Line]:
+        """The lines of one input that show work, those of progress bars too."""
+        return [s.line for s in self.steps if s.line.file == file and (s.step is not None or not s.bar)]
 
     def starts_after(self, line: Line) -> bool:
         """Whether a server came up after a line of the same input."""
@@ -402,6 +412,8 @@ def lagging_ranks(facts: ProgressFacts) -> tuple[tuple[int, ...], int, list[Line
 
 STALL_STEPS = 20
 STALL_S = 900.0
+# Nobody leaves a job that says nothing at all for so long: what stands behind it was appended.
+LONGEST_SILENCE_S = 86_400.0
 
 
 def find_stall(facts: ProgressFacts, samples: Sequence[Line]) -> tuple[Step, Line, float] | None:
@@ -416,7 +428,14 @@ def find_stall(facts: ProgressFacts, samples: Sequence[Line]) -> tuple[Step, Lin
     if not later:
         return None
     start = last.line.time_s if last.line.time_s is not None and not last.line.time_of_day else later[0].time_s
-    end = later[-1]
+    end, before = later[-1], start or 0.0
+    for i, line in enumerate(later):
+        if (line.time_s or 0.0) - before > LONGEST_SILENCE_S:
+            if i == 0:
+                return None
+            end = later[i - 1]
+            break
+        before = max(before, line.time_s or 0.0)
     gap = (end.time_s or 0.0) - (start or 0.0)
     seconds = [s.seconds for s in facts.steps if s.seconds]
     usual = statistics.median(seconds) if seconds else usual_gap_s(facts)

@@ -22,6 +22,9 @@ NEEDLES = {
     "WORLD_SIZE": 0,
     "world size": 0,
     "num_processes": 0,
+    "rank/world-size": 0,
+    "(rank: ": 0,
+    "num_local_procs": 0,
     "nproc": 0,
     "nnodes": 0,
 }
@@ -38,6 +41,8 @@ _COORDINATE = re.compile(r"(DP|PP|TP|EP)_?(\d+)")
 _GLUED = re.compile(r"\[rank(\d{1,6})\]:")
 # [E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated: before torch 2.2 nothing else names the rank.
 _WATCHDOG = quick(r"^\[E ProcessGroupNCCL\.cpp:\d+\] \[Rank (\d+)\] NCCL watchdog thread terminated")
+# (rank/world-size) 0/4 · (rank: 0/4) · nnodes=1, num_local_procs=8
+_OF = quick(r"\((?:rank/world-size\) |rank: )\d+/(\d{1,6})\b|\bnnodes=1, num_local_procs=(\d{1,3})\b")
 # Rank of current process: 0. World size: 2
 _SELF = quick(r"Rank of current process: (\d+)\. World size: (\d+)")
 
@@ -59,6 +64,8 @@ class Ranks:
     tasks_are_ranks: bool = False
     named: dict[int, int] = field(default_factory=dict)
     file_hosts: dict[int, str] = field(default_factory=dict)
+    of_a_kind: bool = False
+    """Whether several processes of one name speak: a size of 1 is then that of a part of the job."""
 
     def of_line(self, line: Line) -> int | None:
         """The global rank that printed a line, where that is known."""
@@ -170,6 +177,7 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
     tasks: set[int] = set()
     nproc = 0
     agreeing = disagreeing = 0
+    pids: dict[str, set[int]] = {}
     for f in reading.files:
         if f.dump is not None:
             sizes += [max(members) + 1 for members in f.dump.members.values() if members]
@@ -190,6 +198,8 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
                     disagreeing += o.task != o.rank
                 if o.pid is not None and line.text.strip():  # A rank and nothing behind it is a heading: what follows is quoted.
                     ranks.by_pid.setdefault(o.pid, o.rank)
+            if o.label and o.pid is not None:
+                pids.setdefault(o.label, set()).add(o.pid)
             if o.host:
                 ranks.hosts.add(o.host)
             if o.local_rank is not None:
@@ -206,10 +216,13 @@ def read_ranks(reading: Reading, launchers: Launchers) -> Ranks:
                 sizes.append(int(m[2]))
             elif m := _WORLD.search(text):
                 sizes.append(int(m[1]))
+            elif m := _OF.search(text):
+                sizes.append(int(m[1] or m[2]))
             if m := _NODES.search(text):
                 nodes = max(nodes, int(m[1]))
             if m := _NPROC.search(text):
                 nproc = max(nproc, int(m[1]))
+    ranks.of_a_kind = any(len(p) > 1 for p in pids.values())
     _from_exits(ranks, launchers)
     if nodes > 1 or len({h for h in ranks.hosts if not h.startswith("127.")}) > 1:
         ranks.one_node = False

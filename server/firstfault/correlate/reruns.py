@@ -88,7 +88,7 @@ def _started_again(file: FileReading) -> Iterator[int]:
 def _repeated_openings(file: FileReading, structure: Structure) -> Iterator[int]:
     """Where first lines of the input come again, two or more as far apart as before, after every process that began with them had died.
 
-    Where anything tells of the end of a launch, one must have ended in between: else the lines are those of a slower rank.
+    Where anything that follows tells of the end of a launch, one must have ended in between: else the lines are those of a slower rank.
     """
     if not file.openings:
         return
@@ -105,7 +105,7 @@ def _repeated_openings(file: FileReading, structure: Structure) -> Iterator[int]
         for place in starts:
             begun = min(sum(since <= p < place for p in places), max(together, 1))
             died = sum(since < death < place for death in deaths)
-            if died >= begun and (not ends or any(since < end < place for end in ends)):
+            if died >= begun and (not any(end > since for end in ends) or any(since < end < place for end in ends)):
                 found.append(place)
                 since = place
         if found:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..knowledge.match import match_line
 from ..model import Finding, Line, Role
-from ..read.blocks import is_warned_of, key_of
+from ..read.blocks import Raised, is_warned_of, key_of
 from ..read.quick import quick
 from .facts import ANY_EXCEPTION, LOST_PEER, NORMAL_EXIT, WAITED, Facts, exception_class
 from .launchers import ENDS_ALL
@@ -24,6 +24,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     judged = facts.judged = _judged_attempts(facts)
     for f in facts.reading.files:
         structure = facts.structures[f.index]
+        told = -1
         for finding in _meant(facts, f.findings):
             line = finding.line
             if finding.role is Role.CONTEXT or finding.strength == "context" or key_of(line) in structure.code:
@@ -40,6 +41,10 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
             if _is_passed_over(line) and key_of(line) not in structure.raised:
                 continue
             if facts.library.page(finding.failure).tells == ANY_EXCEPTION and (is_warned_of(line) or line.number in structure.logged):
+                continue
+            if _is_only_told(facts, finding) or (told == line.number - 1 and line.text[:1].isspace()):
+                # What is indented below belongs to it.
+                told = line.number
                 continue
             if facts.attempt_of(line) != judged[f.index]:
                 if facts.attempt_of(line) < judged[f.index]:
@@ -65,6 +70,19 @@ _PASSED_OVER = quick(
 def _is_passed_over(line: Line) -> bool:
     """Whether a line that tells of an item of data says itself that the program does without it."""
     return _PASSED_OVER.search(line.text) is not None
+
+
+# INFO:root: · 2031-02-03 04:05:06,345 [INFO] · 02/03/2031 04:05:06 - INFO - a.b - · [INFO|a.py:71] 2031-02-03 04:05:06 >>
+_TOLD = quick(r"^\W{0,3}(?:\d[\d\s,.:T/|+-]{6,34}\W{0,4})?(?:INFO|DEBUG)\b(?!.{0,200}\b(?:ERROR|CRITICAL|FATAL)\b)")
+
+
+def _is_only_told(facts: Facts, finding: Finding) -> bool:
+    """Whether a program logged a failure of its own as information: what stopped it would not be."""
+    line = finding.line
+    if finding.role is not Role.INITIATING or facts.library.page(finding.failure).layer != "program":
+        return False
+    before = line.raw[: line.columns[finding.start]] if finding.start < len(line.columns) else line.raw
+    return _TOLD.search(before[before.rfind("\r") + 1 :]) is not None
 
 
 _CUT_OFF = ("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError")
@@ -154,8 +172,7 @@ def _judged_attempts(facts: Facts) -> list[int]:
             inside = [
                 x for x in f.findings if a.first <= x.line.number <= a.last and x.role is not Role.CONTEXT and x.strength != "context"
             ]
-            ends = [x for x in facts.progress.ends if x.file == f.index]
-            signs = [*(s.line for s in facts.progress.in_file(f.index)), *facts.progress.whole_bars(f.index), *ends]
+            signs = [*facts.progress.work_in(f.index), *(x for x in facts.progress.ends if x.file == f.index)]
             alive = any(a.first <= x.number <= a.last for x in signs)
             if inside or alive or a.last - a.first > 400:
                 chosen = a.index
@@ -171,9 +188,6 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         # Others say that these ranks are late: whoever says it, and goes on, has met them.
         ranks = None if (reporter := facts.ranks.of_line(finding.line)) is None else (reporter,)
     rank = ranks[0] if ranks and len(ranks) == 1 else None
-    if finding.captures.get("absent") or finding.captures.get("ready"):
-        # Who waits for another goes on only when that one came.
-        rank = facts.ranks.of_line(finding.line)
     tells = facts.library.page(finding.failure).tells
     if tells == LOST_PEER:
         # A job that does without the peer goes on with any rank.
@@ -206,6 +220,8 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if _ended_well(facts, finding):
         return True
+    if "NCCL WARN" in finding.line.raw and _communicates_after(facts, finding.line):
+        return True
     done = facts.progress.finished
     if done is None or done.file != finding.line.file or facts.attempt_of(done) != facts.attempt_of(finding.line):
         return False
@@ -216,9 +232,10 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         fatal = finding.strength == "direct" and (waited or finding.role is Role.INITIATING and _is_uncaught(facts, finding))
         return not fatal and not _fails_after(facts, done)
     # A normal end proves that every wait before it ended, and that what only looked like trouble was none.
-    passed = finding.strength == "symptom" or facts.library.page(finding.failure).tells == WAITED
+    raised = key_of(finding.line) in facts.structures[finding.line.file].raised
+    passed = finding.strength == "symptom" or tells == WAITED or (_is_caught(facts, finding) if raised else _is_a_note(facts, finding))
     # A library that only noted that a peer went away, and raised nothing, noted how that peer ended.
-    noted = finding.role is Role.COLLATERAL and key_of(finding.line) not in facts.structures[finding.line.file].raised
+    noted = finding.role is Role.COLLATERAL and not raised
     passed = passed or noted and "NCCL WARN" in finding.line.raw
     return passed and not facts.own_failures() and not _fails_after(facts, done)
 
@@ -243,7 +260,10 @@ def _is_back(facts: Facts, finding: Finding) -> bool:
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.
-_TRACKER = quick(r"/site-packages/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/|/threading\.py$")
+_TRACKER = quick(
+    r"/site-packages/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/"
+    r"|/(?:threading|concurrent/futures/\w+|asyncio/\w+)\.py$"
+)
 _HELPER = quick(
     r"/(?:multiprocessing/(?:queues|connection|resource_sharer|managers|pool)|threading|concurrent/futures/\w+)\.py$"
     r"|/(?:comet_ml|wandb|mlflow|clearml|neptune|tensorboardX?|aim|swanlab)/"
@@ -262,7 +282,39 @@ def _is_caught(facts: Facts, finding: Finding) -> bool:
     first = raised.first.number if raised else finding.line.number
     if facts.progress.caught_near(finding.line.file, first, finding.line.number):
         return True
-    return raised is not None and bool(raised.frames) and all(_HELPER.search(f.file.replace("\\", "/")) for f in raised.frames)
+    if raised is None or not raised.frames:
+        return False
+    return all(_HELPER.search(f.file.replace("\\", "/")) for f in raised.frames) or _never_left(raised)
+
+
+# …/site-packages/jieba/__init__.py: the package whose file it is.
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/(\w+)")
+
+
+def _never_left(raised: Raised) -> bool:
+    """Whether an exception that names nobody's call into one package was printed whole: the package itself caught it."""
+    packages = [m[1] if (m := _PACKAGE.search(f.file.replace("\\", "/"))) else "" for f in raised.frames]
+    whole = "Traceback (most recent call last)" in raised.first.text and raised.frames[0].function != "<module>"
+    return whole and packages[0] not in ("", "torch", "ray", "vllm", "sglang") and set(packages) == {packages[0]}
+
+
+def _is_a_note(facts: Facts, finding: Finding) -> bool:
+    """Whether a process only wrote down what it met, outside any traceback."""
+    outside = key_of(finding.line) not in facts.structures[finding.line.file].chain_at
+    return outside and finding.role is Role.INITIATING and facts.library.page(finding.failure).scope == "rank"
+
+
+def _communicates_after(facts: Facts, line: Line) -> bool:
+    """Whether the process that wrote a warning of NCCL had no communicator yet, and then got its first one."""
+    o = line.origin
+    if o.pid is None:
+        return False
+    complete = [
+        x.number
+        for x in facts.reading.files[line.file].lines
+        if "Init COMPLETE" in x.text and (x.origin.host, x.origin.pid) == (o.host, o.pid) and facts.attempt_of(x) == facts.attempt_of(line)
+    ]
+    return bool(complete) and min(complete) > line.number
 
 
 def _is_only_warned_of(facts: Facts, finding: Finding) -> bool:

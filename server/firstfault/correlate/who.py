@@ -38,7 +38,8 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     # Rank 0 often speaks for all; where it speaks and others alone have the failure, it is theirs.
     some = bool(root.ranks) and not root.nobody and 0 not in root.ranks and 0 in facts.speaking_ranks()
     if root.page.scope == "job" and root.tells != ANY_EXCEPTION and not told and not some and not _others_came_further(pool, root):
-        return (0,) if world == 1 else ()
+        # What ends a job from outside is about no rank, even where there is only one.
+        return (0,) if world == 1 and root.page.layer != "host" else ()
     places = {f.line.file for f in root.findings}
     own = [e for e in facts.own_failures() if e.rank is not None and e.line.file in places]
     own = own or [e for e in facts.own_failures() if e.rank is not None]
@@ -55,6 +56,8 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
         elif _copies(facts, root) > 1 or len(failing) > 1:
             return _unsigned(facts, root, own, _others_came_further(pool, root))
     if not named and root.page.scope == "host" and root.tells != UNREACHABLE and _in_the_store_of_rank_0(facts, root):
+        return (0,)
+    if not named and world == 1 and not facts.ranks.of_a_kind:
         return (0,)
     if not named:
         return (0,) if world == 1 and _speaks_alone(facts, root) else _not_stopped(facts)

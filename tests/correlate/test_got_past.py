@@ -224,3 +224,13 @@ def test_what_a_logger_only_warns_of_is_got_past_with_one_later_step():
     batch = "2031-02-03 04:05:{1},138 DEBUG TRAIN Batch 0/{0} loss 1.383334 loss_att 1.299984 lr 0.00005078 rank 0\n"
     check(batch.format(100, "01") + warned + batch.format(200, "31"), None)
     check(batch.format(100, "01") + warned, "data-corrupt")
+
+
+def test_a_large_block_that_the_driver_refused_is_no_failure_of_a_program_that_ended_well():
+    log = """2026-03-02 17:14:05.465694: E tensorflow/stream_executor/cuda/cuda_driver.cc:936] \
+failed to allocate 4.00G (4294967296 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY
+test accuracy0.9886
+
+Process finished with exit code 0
+"""
+    check(log, None)

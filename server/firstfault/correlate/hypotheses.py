@@ -10,8 +10,8 @@ from ..model import Finding, Line, Role
 from ..read.quick import quick
 from .facts import ANY_EXCEPTION, WAITED, Facts, exception_class
 
-# Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
-LINES_TO_THE_REPORT = 4
+# Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on, in MindSpore under a heading.
+LINES_TO_THE_REPORT = 8
 LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 _DEVICE_REPORT = quick(r"(?:^|\s)E[A-Z]\d{4}\)?: ")
 

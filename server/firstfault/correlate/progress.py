@@ -88,7 +88,8 @@ _OTHER_WORK = quick(
 _QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch \[|\d/\d|train: ")
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
-    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +="
+    r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|"
+    r"^process finished with exit code 0\s*$"
 )
 # "POST /v1/chat/completions HTTP/1.1" 200 OK
 _ANSWERED = quick(r'"POST /\S{1,200} HTTP/[\d.]+" 200\b')
@@ -109,6 +110,7 @@ _MET = quick(r"Completed store-based barrier for key: ?(\S+)")
 NEEDLES = dict.fromkeys(
     (
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
+        "rocess finished with exit code 0",
         "pplication startup complete", "init engine (", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",
         "gnoring this choice", "Completed store-based barrier",

@@ -48,6 +48,7 @@ _JOB = (
     ("musa", r"\bMUSA (?:error|out of memory)"),
     ("mlu", r"\bMLU out of memory"),
     ("neuron", r"\bNEURON_RT_|\bNeuron(?:Core| Device)"),
+    ("dali", r"\bnvidia/dali\b|/opt/dali/"),
     ("byteps", r"(?i)\bbyteps\b"),
     ("dmlc_", r"\bDMLC_(?:ROLE|NUM_|PS_)"),
     ("oneflow", r"(?i)\boneflow\b"),

@@ -489,3 +489,65 @@ def test_a_worker_that_was_replaced_is_got_past():
 def test_a_quorum_that_came_late_is_got_past():
     check(join(NO_QUORUM, NO_QUORUM) + STEPS, None)
     check(join(NO_QUORUM, NO_QUORUM), "rendezvous-timeout", verdict="undetermined")
+def hydra(rank: int, end: str) -> str:
+    bar = "=" * 83
+    title = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"
+    return join(bar, title, f"=   RANK {rank} PID {7000 + rank} RUNNING AT gpu-0{rank // 2}", f"=   {end}", bar)
+
+
+KILLED = "KILLED BY SIGNAL: 9 (Killed)"
+
+
+def test_of_intel_mpis_report_the_rank_that_was_not_merely_killed_began():
+    log = join(hydra(0, KILLED), hydra(1, KILLED), hydra(2, "KILLED BY SIGNAL: 11 (Segmentation fault)"), hydra(3, KILLED))
+    check(log, "process-segfault", [2], evidence="SIGNAL: 11")
+
+
+def test_ranks_that_intel_mpi_only_killed_do_not_sign_the_fault_of_another():
+    log = join("CUDA Error: an illegal memory access was encountered", hydra(0, KILLED), hydra(1, KILLED), hydra(2, KILLED))
+    check(log, "cuda-illegal-memory-access", None)
+
+
+def test_a_program_that_hydra_cannot_start_is_a_configuration():
+    log = join(
+        "[0] [proxy:0:0@gpu-01] HYD_spawn (../libhydra/spawn/intel/hydra_spawn.c:128): "
+        "execvp error on file /opt/job/bin/train (No such file or directory)",
+        hydra(0, KILLED),
+    )
+    check(log, "config-invalid", [], evidence="execvp")
+
+
+def test_a_report_of_the_device_under_mindspores_heading_says_what_the_exception_hands_on():
+    log = join(
+        "Traceback (most recent call last):",
+        '  File "/opt/job/train.py", line 61, in main',
+        "    init()",
+        '  File "/opt/venv/lib/python3.9/site-packages/mindspore/communication/management.py", line 161, in init',
+        "    init_hccl()",
+        "RuntimeError: Ascend collective communication initialization failed.",
+        "",
+        "----------------------------------------------------",
+        "- Ascend Error Message:",
+        "----------------------------------------------------",
+        "EI0004: The ranktable or rank is invalid,Reason:[The number of servers is not consistent]. "
+        "Please check the configured ranktable. [/opt/job/hccl.json]",
+    )
+    check(log, "config-invalid", [], evidence="EI0004")
+
+
+def test_what_ran_on_the_stream_is_told_by_the_device_and_not_by_the_code_of_the_call():
+    log = join(
+        "RuntimeError: NPU function error: aclrtSynchronizeStreamWithTimeout, error code is 507011",
+        "EE9999: The error from device(chipId:5, dieId:0), serial number is 4, event wait timeout occurred during task execution, "
+        "stream_id:31, sq_id:31, task_id:402, event_id=12, timeout=1980s.",
+        "        synchronize stream failed, runtime result = 507011[FUNC:ReportCallError][FILE:log_inner.cpp][LINE:161]",
+    )
+    check(log, "collective-timeout", None, verdict="undetermined", evidence="event wait timeout")
+
+
+def test_a_failed_condition_of_oneccl_comes_before_the_engine_that_died_of_it():
+    log = join(
+        "2026:03:02-10:00:00:(4410) |CCL_ERROR| comm_selector.cpp:57 create_comm_impl: condition ccl::global_data::get().ze_data failed",
+        "(EngineCore_0 pid=4410) ERROR 03-02 10:00:00 [core.py:684] EngineCore failed to start.",
+    )
+    check(log, "nccl-internal-error", None, verdict="undetermined", evidence="CCL_ERROR")

@@ -253,3 +253,11 @@ def test_an_exception_of_a_thread_behind_the_end_of_training_ends_nothing():
 
 
 STEPS = ["Epoch 3 step 40 loss 1.21", "Epoch 3 step 60 loss 1.19", "Epoch 3 step 80 loss 1.17"]
+def test_a_large_block_that_the_driver_refused_is_no_failure_of_a_program_that_ended_well():
+    log = """2026-03-02 17:14:05.465694: E tensorflow/stream_executor/cuda/cuda_driver.cc:936] \
+failed to allocate 4.00G (4294967296 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY
+test accuracy0.9886
+
+Process finished with exit code 0
+"""
+    check(log, None)

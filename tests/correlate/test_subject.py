@@ -22,6 +22,11 @@ def raised_in(path, head="", name="KeyError: 'seq_len'"):
         "/usr/lib/python3.12/dist-packages/ray/train/v2/session.py",
         "/opt/nemo_rl/algorithms/grpo.py",
         "/opt/skyrl_train/generators/base.py",
+        "/usr/lib/python3.11/site-packages/flax/core/scope.py",
+        "/usr/lib/python3.11/site-packages/orbax/checkpoint/handlers.py",
+        "/usr/lib/python3.11/site-packages/optax/_src/base.py",
+        "/usr/lib/python3.10/site-packages/habana_frameworks/core.py",
+        "/usr/lib/python3.8/site-packages/oneflow/nn/module.py",
     ],
 )
 def test_an_exception_in_a_library_of_such_jobs_counts(path):
@@ -53,3 +58,8 @@ def test_an_exception_in_another_program_is_none_of_our_business(path):
 
 def test_a_label_that_is_no_place_says_nothing():
     check(raised_in("/opt/app/managers/loop.py", "(worker pid=812) "), None)
+
+
+@pytest.mark.parametrize("head", ["|CCL_INFO| process launcher: hydra\n", "DMLC_ROLE=worker DMLC_NUM_SERVER=2\n", "jax_platforms: tpu\n"])
+def test_an_exception_beneath_the_words_of_another_stack_counts(head):
+    check(head + raised_in("/home/lee/loop.py"), "python-exception", evidence="seq_len")

@@ -11,8 +11,8 @@ from ..read.blocks import key_of
 from ..read.quick import quick
 from .facts import ANY_EXCEPTION, WAITED, Facts, exception_class
 
-# Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on.
-LINES_TO_THE_REPORT = 4
+# Ascend's runtime numbers its reports (EI0006, EZ9999); they follow the exception that hands them on, in MindSpore under a heading.
+LINES_TO_THE_REPORT = 8
 LINES_TO_THE_NEXT_IN_A_CHAIN = 80
 SHORTEST_QUOTE = 20
 ENOUGH_WORDS = 24

@@ -1,7 +1,7 @@
 """What launchers say of the processes they started: exits, signals, who was stopped by whom. A hint, never a verdict.
 
 Grammars of torchrun (elastic agent), torch.distributed.launch, mp.spawn, Lightning, Composer, DeepSpeed, Paddle,
-srun, mpirun, horovodrun, PALS, TGI and shells, and of MPI libraries that end their own process.
+srun, mpirun, Intel MPI, horovodrun, PALS, TGI and shells, and of MPI libraries that end their own process.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ NEEDLES = {
     "Process name: ": 1,
     "died from signal": 0,
     "exit status of rank ": 0,
+    " RUNNING AT ": 1,
     " exit with status code ": 0,
     "exited with code": 0,
     "exited with exit code": 0,
@@ -82,6 +83,9 @@ _FIRST_CODE = quick(r"^\s*Exit code: +(-?\d+)$")
 _GLOO = quick(r"^Process (\d+) exit with status code (-?\d+)\.")
 # MPD: exit status of rank 3: killed by signal 9 · return code 1
 _MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)")
+# Intel MPI:  =   RANK 3 PID 4410 RUNNING AT gpu-01  =   KILLED BY SIGNAL: 11 (Segmentation fault) · =   EXIT STATUS: 1
+_HYDRA = quick(r"^= +RANK (\d+) PID (\d+) RUNNING AT (\S+)")
+_HYDRA_CODE = quick(r"^= +(?:(KILLED BY SIGNAL)|EXIT (?:STATUS|CODE)): (\d+)")
 # ERROR text_generation_launcher: Shard 1 failed to start
 _SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
 # [rank: 1] Child process with PID 7712 terminated with code -9. Lightning counts the processes of its own node.
@@ -179,6 +183,7 @@ def read_launchers(reading: Reading) -> Launchers:
         noticed: Exit | None = None
         first: Exit | None = None
         told: tuple[Line, int] | None = None
+        blocks: list[Exit] = []
         for line in f.lines:
             text = line.text
             if "Root Cause (first observed failure)" in text or text.strip() == "Root Cause:":
@@ -236,6 +241,11 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, int(m[2]), int(m[1]), said="horovodrun", time_s=line.time_s))
             elif m := _MPD.search(text):
                 facts.exits.append(Exit(line, -int(m[2]) if "signal" in m[0] else int(m[2]), int(m[1]), said="mpd"))
+            elif m := _HYDRA.search(text):
+                blocks.append(Exit(line, rank=int(m[1]), host=m[3], pid=int(m[2]), said="hydra"))
+            elif blocks and blocks[-1].code is None and line.number == blocks[-1].line.number + 1 and (m := _HYDRA_CODE.search(text)):
+                blocks[-1].code = -int(m[2]) if m[1] else int(m[2])
+                blocks[-1].line = line
             elif m := _SHARD.search(text):
                 facts.exits.append(Exit(line, 1, int(m[1]), said="tgi"))
             elif m := _CHILD.search(text):
@@ -253,10 +263,20 @@ def read_launchers(reading: Reading) -> Launchers:
                 facts.exits.append(Exit(line, int(m[1]), said="deepspeed"))
             elif "death signal, shutting down workers" in text and facts.ended_from_outside is None:
                 facts.ended_from_outside = line
+        facts.exits += _of_their_own(blocks)
     facts.keep(
         [e for e in facts.exits if e.rank is not None or e.local_rank is not None or e.spawn_index is not None or e.tasks or e.said]
     )
     return facts
+
+
+def _of_their_own(blocks: list[Exit]) -> list[Exit]:
+    """The processes of Intel MPI's report: it kills all that are left, so several that were only killed tell nothing of who began."""
+    began = [e for e in blocks if e.code not in (None, -9, -15)]
+    for e in blocks:
+        if e not in began:
+            e.said = "Terminated"
+    return blocks if began or len(blocks) == 1 else []
 
 
 def _by_place(placed: list[tuple[Line, Exit]]) -> dict[int, tuple[list[int], list[Exit]]]:

@@ -109,7 +109,7 @@ _QUICK = re.compile(r"(?i)step|^tick |round\b|images/sec|iter|epoch|'loss'|batch
 _FINISHED = quick(
     r"(?i)(?:training|tuning) (?:is |has |was )?(?:complete|finished|done)|finished (?:\w+ )?training|run_stop|exits successfully|"
     r"saved final|all done\b|benchmark (?:complete|done)|'train_runtime'|train_runtime +=|^\W*(?:predict|test)_runtime +="
-    r"|\bfinal validation metrics\b"
+    r"|\bfinal validation metrics\b|^process finished with exit code 0\s*$"
     # LSF, SkyPilot and HTCondor of a job that left with code 0.
     r"|^\s*successfully completed\.\s*$|\bjob finished \(status: succeeded\)|\(1\) normal termination \(return value 0\)"
 )
@@ -144,6 +144,7 @@ NEEDLES = dict.fromkeys(
     (
         "predict_runtime", "test_runtime",
         "raining complete", "raining is complete", "raining finished", "raining done", "inished training", "run_stop", "train_runtime",
+        "rocess finished with exit code 0",
         "pplication startup complete", "init engine (", "server is fired up and ready", ": Connected", "InferenceService at ",
         " is ready at http", "inal validation metrics", "kipping batch", "ttempting to recover", "etrying", "educing batch",
         "esuming from", "esumed from", "esuming training from", "estored all states", "estored from", "oaded checkpoint",

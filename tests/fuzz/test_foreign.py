@@ -86,6 +86,20 @@ def test_a_short_excerpt_is_accused_of_nothing_general():
     assert accused <= windows // 20
 
 
+def test_a_traceback_that_ended_a_script_is_told_to_whoever_selects_it():
+    script = [
+        "Traceback (most recent call last):",
+        '  File "/home/u/proj/main.py", line 88, in <module>',
+        "    main(args)",
+        '  File "/home/u/proj/data.py", line 31, in __getitem__',
+        "    return self.rows[key]",
+        "KeyError: 'label'",
+    ]
+    assert [f[1] for f in incidents(script)] == ["python-exception"]
+    assert incidents([*script, *["GET /health 200"] * 8]) == [], "the program went on"
+    assert incidents([line.replace("<module>", "handle") for line in script]) == [], "no script ended here"
+
+
 def test_a_job_behind_many_other_lines_is_still_found():
     """A log that a collector wrote holds messages of many programs; they do not hide the job."""
     job = [f"[rank{r}]: step {s} loss: 2.{s} lr: 1e-4" for s in range(1, 40) for r in range(4)]

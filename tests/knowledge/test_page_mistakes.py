@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firstfault.cli import main
@@ -271,6 +271,8 @@ def test_a_page_proposed_from_any_line_fires_on_it(line):
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=200))
+@example("fai")
+@example("Hint: a line that looks alike and is no failure")
 @settings(max_examples=150, deadline=None)
 def test_any_line_gives_a_page_that_fires_or_a_reason(line):
     try:

@@ -27,6 +27,9 @@ HINTS = {
     "References": "- https://",
 }
 
+# What a new page keeps silent on until somebody writes it: a needle of three letters may stand in one of them, never in both.
+_NEAR_MISSES = ("Hint: a line that looks alike and is no failure", "INFO: 0 of 0")
+
 
 def propose_page(page_id: str, raw: str) -> str:
     """The Markdown of a new page for a failure that prints the line `raw`. Raises PageError where the line has no words."""
@@ -46,6 +49,7 @@ def propose_page(page_id: str, raw: str) -> str:
             "the line has no words to recognise it by", reason=f"it reads {text[:80]!r}", where=raw[:80].strip() or "an empty line",
             help="choose the line that states the failure",
         )  # fmt: skip
+    needle = max(needles, key=len)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", raw)), default=0))
     body = "\n\n".join(f"## {name}\n\n{HINTS[name]}" for name in SECTIONS)
     return f"""+++
@@ -66,7 +70,7 @@ on_call = "What to do now, in one sentence."
 ## Signatures
 
 ```signature
-needle: {max(needles, key=len)}
+needle: {needle}
 {_pattern(text)}
 ```
 
@@ -79,7 +83,7 @@ needle: {max(needles, key=len)}
 {fence}
 
 ```log silent the same words in advice
-Hint: a line that looks alike and is no failure
+{next(near for near in _NEAR_MISSES if needle not in near)}
 ```
 """
 

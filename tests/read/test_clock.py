@@ -57,6 +57,6 @@ def test_times_are_written_with_what_is_known():
     assert write_time(utc(1972, 12, 18, 20, 27, 21), False) == "12-18T20:27:21.000"
 
 
-@pytest.mark.parametrize("text", ["eta: 10:27:20", "ETA 11:00:59", "Epoch 3 Total time: 11:59:32", "12%| 5/9 [10:22:33<12:39:17,  1.37it/s]", "elapsed 11:00:01"])
+@pytest.mark.parametrize("text", ["eta: 10:27:20", "ETA 11:00:59", "Epoch 3 Total time: 11:59:32", "12%| 5/9 [10:22:33<12:39:17,  1.37it/s]", "elapsed 11:00:01", "eta: 2 days, 13:42:05"])
 def test_a_duration_is_no_time_of_day(text):
     assert read_time(text) is None

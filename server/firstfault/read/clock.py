@@ -33,7 +33,7 @@ _STYLES = tuple(
         r"\b(?P<mo>\d\d)-(?P<d>\d\d) " + _DAY,
         # 12:00:01.512, but no duration: eta: 10:27:20 · Total time: 11:59:32 · [10:22:33<12:39:17,  1.37it/s]
         r"(?<![\d:.<])(?<!(?i:eta) )(?<!(?i:eta):)(?<!(?i:eta): )(?<!otal time: )"
-        r"(?<!lapsed )(?<!lapsed: )(?<!emaining )(?<!emaining: )(?<!took )" + _DAY + r"(?![\d:<])",
+        r"(?<!day, )(?<!days, )(?<!lapsed )(?<!lapsed: )(?<!emaining )(?<!emaining: )(?<!took )" + _DAY + r"(?![\d:<])",
     )
 )
 _QUICK = re.compile(r"\d\d:\d\d:\d\d")

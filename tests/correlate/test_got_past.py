@@ -224,3 +224,16 @@ def test_what_a_logger_only_warns_of_is_got_past_with_one_later_step():
     batch = "2031-02-03 04:05:{1},138 DEBUG TRAIN Batch 0/{0} loss 1.383334 loss_att 1.299984 lr 0.00005078 rank 0\n"
     check(batch.format(100, "01") + warned + batch.format(200, "31"), None)
     check(batch.format(100, "01") + warned, "data-corrupt")
+
+
+WARNED = "node-a:4711:4790 [0] misc/nvmlwrap.cc:100 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch\n"
+CAME_UP = "node-a:4711:{0} [0] NCCL INFO comm 0x8b0 rank 0 nranks 1 cudaDev 0 busId ca000 commId 0x287f - Init COMPLETE\n"
+
+
+def test_what_nccl_warns_of_and_does_without_ends_nothing():
+    check(WARNED + CAME_UP.format(4790), None)
+
+
+def test_a_communicator_that_another_thread_made_excuses_no_warning():
+    check(WARNED + CAME_UP.format(4801), "cuda-driver-mismatch")
+    check(CAME_UP.format(4790) + WARNED, "cuda-driver-mismatch")

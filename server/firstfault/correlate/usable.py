@@ -20,6 +20,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     usable: list[Finding] = []
     recovered: list[Finding] = []
     judged = facts.judged = _judged_attempts(facts)
+    ready = _threads_that_came_up(facts)
     for f in facts.reading.files:
         structure = facts.structures[f.index]
         for finding in f.findings:
@@ -38,7 +39,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 if facts.attempt_of(line) < judged[f.index]:
                     recovered.append(finding)
                 continue
-            if _recovered(facts, finding):
+            if _came_up_all_the_same(finding, ready) or _recovered(facts, finding):
                 recovered.append(finding)
             else:
                 usable.append(finding)
@@ -177,6 +178,23 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
     noted = finding.role is Role.COLLATERAL and key_of(finding.line) not in facts.structures[finding.line.file].raised
     passed = passed or noted and "NCCL WARN" in finding.line.raw
     return passed and not facts.own_failures() and not _fails_after(facts, done)
+
+
+# gpu-01:4711:4790 [3] misc/nvmlwrap.cc:100 NCCL WARN …
+_THREAD = re.compile(r"(?<!\S)(\S{1,200}:\d{1,10}:\d{1,10}) \[[\d-]{1,6}\] ")
+
+
+def _threads_that_came_up(facts: Facts) -> dict[tuple[int, str], int]:
+    """For each thread of NCCL the line of the last communicator that it finished."""
+    ready = facts.reading.lines_with("Init COMPLETE")
+    return {(x.file, m[1]): x.number for x in ready if (m := _THREAD.search(x.raw))}
+
+
+def _came_up_all_the_same(finding: Finding, ready: dict[tuple[int, str], int]) -> bool:
+    """Whether the thread of NCCL that warned finished the communicator it was making: then it did without what it warned of."""
+    if not ready or "NCCL WARN" not in finding.line.raw or (m := _THREAD.search(finding.line.raw)) is None:
+        return False
+    return ready.get((finding.line.file, m[1]), 0) > finding.line.number
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.

@@ -261,3 +261,14 @@ test accuracy0.9886
 Process finished with exit code 0
 """
     check(log, None)
+WARNED = "node-a:4711:4790 [0] misc/nvmlwrap.cc:100 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch\n"
+CAME_UP = "node-a:4711:{0} [0] NCCL INFO comm 0x8b0 rank 0 nranks 1 cudaDev 0 busId ca000 commId 0x287f - Init COMPLETE\n"
+
+
+def test_what_nccl_warns_of_and_does_without_ends_nothing():
+    check(WARNED + CAME_UP.format(4790), None)
+
+
+def test_a_communicator_that_another_thread_made_excuses_no_warning():
+    check(WARNED + CAME_UP.format(4801), "cuda-driver-mismatch")
+    check(CAME_UP.format(4790) + WARNED, "cuda-driver-mismatch")

@@ -178,3 +178,19 @@ def test_an_engine_that_is_a_world_of_its_own_need_not_be_the_first():
 def test_composers_launcher_names_the_rank_that_a_signal_ended():
     for code, failure in ((-11, "process-segfault"), (-9, "process-killed"), (-7, "process-sigbus"), (-6, "process-aborted")):
         check(f"ERROR:composer.cli.launcher:Global rank 3 (PID 40177) exited with code {code}\n", failure, [3])
+
+
+LOST = "[rank{0}]: RuntimeError: One of the subprocesses has abruptly died during map operation.To debug the error, disable multiprocessing."
+KILLS = "slurmstepd-n1: error: Detected {0} oom_kill events in StepId=4711.batch. Some of the step tasks have been OOM Killed."
+
+
+def test_the_one_exit_that_the_launcher_saw_is_not_the_only_process_that_ran_out_of_memory():
+    end = join(failed(1, 0, 411), summary(exit_entry(0, 0, 0, 1, 411)), KILLS.format(3))
+    check(join(*(LOST.format(r) for r in (1, 2, 0)), end), "host-out-of-memory", [], evidence="oom_kill")
+    check(end, "host-out-of-memory", [0], evidence="oom_kill")
+
+
+def test_what_stands_behind_a_summary_is_not_quoted_in_it():
+    log = join(LOST.format(2), failed(1, 2, 413), summary(exit_entry(0, 2, 2, 1, 413), exit_entry(1, 0, 0, 1, 411)), KILLS.format(2))
+    incident = check(log, "host-out-of-memory", evidence="oom_kill")
+    assert incident.initiating.ranks != (0,)

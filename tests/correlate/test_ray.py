@@ -102,3 +102,9 @@ def test_other_words_that_were_repeated_are_nobodys_failure():
 def test_the_name_of_an_actor_may_hold_its_rank():
     called = "ray.exceptions.RayTaskError(TypeError): ray::lm_policy-0-5:PolicyWorker.train() (pid=113, ip=10.0.0.2, actor_id=4e, repr=PolicyWorker[rank=5])"
     check(join(called, *RAISED[1:]), "python-exception", [5], evidence="packed")
+
+
+def test_a_rank_that_ray_shows_for_several_is_not_the_only_one():
+    shown = [f"(TrainWorker[rank=2] pid=412) {x}" for x in RAISED]
+    check(join(*shown), "python-exception", [2])
+    check(join(*shown[:-1], shown[-1] + " [repeated 6x across cluster]"), "python-exception", [])

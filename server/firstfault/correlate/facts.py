@@ -15,8 +15,7 @@ from .ranks import Ranks
 from .reading import Reading
 
 LONGEST_QUOTE = 400
-# traceback : To enable traceback see: https://… · traceback : Signal 9 (SIGKILL) received by PID 29736
-_QUOTES_NOTHING = re.compile(r"traceback : (?:To enable traceback see|Signal \d+)")
+_QUOTES = "Traceback (most recent call last)"
 # What a page says its lines tell of a process (page.tells).
 WAITED, LOST_PEER, UNREACHABLE = "waited", "lost-peer", "unreachable"
 EXIT, ANY_EXCEPTION, NORMAL_EXIT, EITHER = "exit", "exception", "normal-exit", "either"
@@ -113,8 +112,8 @@ class Facts:
         """The rank whose traceback a launcher's summary quotes around this line."""
         for e in self.launchers.quoting(line.file, line.number - LONGEST_QUOTE, line.number):
             t = e.traceback_line
-            if t is None or _QUOTES_NOTHING.search(t.text):
-                continue
+            if t is None or (line.number > t.number and not (_QUOTES in t.text and line.text[:1].isspace())):
+                continue  # Behind a summary that quotes nothing, or whose quote has ended, others speak.
             if e.rank is not None and all(o is e for o in self.launchers.between(line.file, t.number + 1, line.number)):
                 return (e.rank,)
         return None

@@ -22,6 +22,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     usable: list[Finding] = []
     recovered: list[Finding] = []
     judged = facts.judged = _judged_attempts(facts)
+    ready = _threads_that_came_up(facts)
     for f in facts.reading.files:
         structure = facts.structures[f.index]
         told = -1
@@ -50,7 +51,7 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
                 if facts.attempt_of(line) < judged[f.index]:
                     recovered.append(finding)
                 continue
-            if _recovered(facts, finding):
+            if _came_up_all_the_same(finding, ready) or _recovered(facts, finding):
                 recovered.append(finding)
             else:
                 usable.append(finding)
@@ -220,8 +221,6 @@ def _recovered(facts: Facts, finding: Finding) -> bool:
         return True
     if _ended_well(facts, finding):
         return True
-    if "NCCL WARN" in finding.line.raw and _communicates_after(facts, finding.line):
-        return True
     done = facts.progress.finished
     if done is None or done.file != finding.line.file or facts.attempt_of(done) != facts.attempt_of(finding.line):
         return False
@@ -257,6 +256,23 @@ def _is_back(facts: Facts, finding: Finding) -> bool:
         return False
     others = (f for f in facts.reading.findings() if f.failure != finding.failure)
     return not facts.own_failures() and all(f.role is Role.CONTEXT or f.strength == "context" for f in others)
+
+
+# gpu-01:4711:4790 [3] misc/nvmlwrap.cc:100 NCCL WARN …
+_THREAD = re.compile(r"(?<!\S)(\S{1,200}:\d{1,10}:\d{1,10}) \[[\d-]{1,6}\] ")
+
+
+def _threads_that_came_up(facts: Facts) -> dict[tuple[int, str], int]:
+    """For each thread of NCCL the line of the last communicator that it finished."""
+    ready = facts.reading.lines_with("Init COMPLETE")
+    return {(x.file, m[1]): x.number for x in ready if (m := _THREAD.search(x.raw))}
+
+
+def _came_up_all_the_same(finding: Finding, ready: dict[tuple[int, str], int]) -> bool:
+    """Whether the thread of NCCL that warned finished the communicator it was making: then it did without what it warned of."""
+    if not ready or "NCCL WARN" not in finding.line.raw or (m := _THREAD.search(finding.line.raw)) is None:
+        return False
+    return ready.get((finding.line.file, m[1]), 0) > finding.line.number
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.
@@ -302,19 +318,6 @@ def _is_a_note(facts: Facts, finding: Finding) -> bool:
     """Whether a process only wrote down what it met, outside any traceback."""
     outside = key_of(finding.line) not in facts.structures[finding.line.file].chain_at
     return outside and finding.role is Role.INITIATING and facts.library.page(finding.failure).scope == "rank"
-
-
-def _communicates_after(facts: Facts, line: Line) -> bool:
-    """Whether the process that wrote a warning of NCCL had no communicator yet, and then got its first one."""
-    o = line.origin
-    if o.pid is None:
-        return False
-    complete = [
-        x.number
-        for x in facts.reading.files[line.file].lines
-        if "Init COMPLETE" in x.text and (x.origin.host, x.origin.pid) == (o.host, o.pid) and facts.attempt_of(x) == facts.attempt_of(line)
-    ]
-    return bool(complete) and min(complete) > line.number
 
 
 def _is_only_warned_of(facts: Facts, finding: Finding) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..model import Finding, Line, Role
 from ..read.blocks import key_of
 from .collectives import Collectives, suspect
-from .facts import ANY_EXCEPTION, EITHER, LOST_PEER, UNREACHABLE, WAITED, Facts
+from .facts import ANY_EXCEPTION, EITHER, EXIT, LOST_PEER, UNREACHABLE, WAITED, Facts
 from .hypotheses import Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
@@ -50,6 +51,11 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
         return absent[0]
     if named and root.nobody and len(root.nobody) > len(named) and root.role is Role.INITIATING:
         named |= failing
+    if not named and root.page.scope == "host" and len(failing) == 1:
+        # The launcher sees one end and stops the rest; others may have said before that they lost a process to the same.
+        lost = {r for h in pool if h is not root and h.tells in (EXIT, ANY_EXCEPTION) for r in h.ranks}
+        if failing < lost:
+            return () if world is None or len(lost) >= world else tuple(sorted(lost))
     if not named and root.nobody:
         if len(failing) == 1 and ((copies := _copies(facts, root)) < 2 or copies == 2 and not _at_once(facts, root)):
             named = set(failing)
@@ -62,6 +68,9 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     if not named:
         return (0,) if world == 1 and _speaks_alone(facts, root) else _not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
+        return ()
+    if len(named) == 1 and _repeated(facts, root.findings):
+        # Ray showed one of those that printed it, and counted the others.
         return ()
     return _first_ones(root, named)
 
@@ -259,22 +268,25 @@ def _copies(facts: Facts, root: Hypothesis) -> int:
             texts[words] = texts.get(words, 0) + (len(glued[0]) // len(glued[1]) if glued else 1)
     alike = max([*texts.values(), *(_glued(facts, f) for f in root.nobody)], default=0)
     labelled = any(o[0] is not None or o[1] is not None for o in streams)
-    return (min(alike, len(streams)) if labelled else alike) + _repeated(facts, root)
+    return (min(alike, len(streams)) if labelled else alike) + _repeated(facts, root.nobody)
 
 
 # … [repeated 7x across cluster]
 _REPEATED = re.compile(r"\[repeated (\d{1,6})x across cluster\]")
 
 
-def _repeated(facts: Facts, root: Hypothesis) -> int:
+def _repeated(facts: Facts, findings: Sequence[Finding]) -> int:
     """How many more processes printed the same words, as Ray counts lines that it does not show again."""
-    times: dict[tuple[int, int], int] = {}
-    for f in root.nobody:
-        words = f.line.text[f.start : f.end].split(" [repeated ")[0][:80]
-        for x in facts.reading.files[f.line.file].lines if len(words) >= _FEWEST_LETTERS else ():
-            if x.number >= f.line.number and words in x.text and (m := _REPEATED.search(x.text)):
-                times[x.file, x.number] = int(m[1])
-    return sum(times.values())
+    times = 0
+    for file in {f.line.file for f in findings}:
+        counted = [(x, int(m[1])) for x in facts.reading.files[file].lines if (m := _REPEATED.search(x.text))]
+        if counted:
+            mine = [f for f in findings if f.line.file == file]
+            first = min(f.line.number for f in mine)
+            words = {f.line.text[f.start : f.end].split(" [repeated ")[0][:80] for f in mine}
+            words = {w for w in words if len(w) >= _FEWEST_LETTERS}
+            times += sum(n for x, n in counted if x.number >= first and any(w in x.text for w in words))
+    return times
 
 
 def _at_once(facts: Facts, root: Hypothesis) -> bool:

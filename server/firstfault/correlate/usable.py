@@ -188,8 +188,8 @@ def _is_back(facts: Facts, finding: Finding) -> bool:
     names = [finding.captures[key] for key in _AWAY if finding.captures.get(key)]
     if not any(facts.progress.is_back(finding.line, name) for name in names):
         return False
-    others = (f for f in facts.reading.findings() if f.failure != finding.failure and f.role is not Role.CONTEXT and f.strength != "context")
-    return not facts.own_failures() and next(others, None) is None
+    blamed = (f for f in facts.reading.findings() if f.role is not Role.CONTEXT and f.strength != "context")
+    return not facts.own_failures() and all(f.failure == finding.failure for f in blamed)
 
 
 # A thread that feeds a queue or sends metrics prints its own exception, and the program goes on without it.

@@ -551,3 +551,22 @@ def test_a_failed_condition_of_oneccl_comes_before_the_engine_that_died_of_it():
         "(EngineCore_0 pid=4410) ERROR 03-02 10:00:00 [core.py:684] EngineCore failed to start.",
     )
     check(log, "nccl-internal-error", None, verdict="undetermined", evidence="CCL_ERROR")
+
+
+def test_a_node_whose_shepherd_died_comes_before_the_ranks_that_the_launcher_ended():
+    log = join(
+        "step 12 loss 2.41",
+        "x3104c5s4b0n0.hsn.example: shepherd died from signal 9",
+        "x3101c1s6b0n0.hsn.example: rank 14 died from signal 15",
+    )
+    incident = check(log, "node-failure", None, verdict="probable", evidence="shepherd died")
+    assert "x3104c5s4b0n0.hsn.example" in incident.summary
+
+
+def test_a_length_that_does_not_fit_in_the_bootstrap_leaves_the_reason_open():
+    log = join(
+        "gpu-02:4827:6900 [4] bootstrap.cc:77 NCCL WARN Message truncated : received 1024 bytes instead of 256",
+        "gpu-02:4827:6900 [4] NCCL INFO bootstrap.cc:554 -> 3",
+        "gpu-02:4827:6900 [4] NCCL INFO group.cc:64 -> 3 [Async thread]",
+    )
+    check(log, "nccl-internal-error", None, verdict="undetermined")

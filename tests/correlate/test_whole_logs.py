@@ -39,6 +39,11 @@ def test_the_same_words_of_an_exception_did():
     check(log, "checkpoint-incompatible")
 
 
+def test_a_traceback_counts_although_whoever_passes_it_on_calls_it_information():
+    error = traceback("RuntimeError: The size of tensor a (9) must match the size of tensor b (7) at non-singleton dimension 2")
+    check(join(*(f"2031-02-03 04:05:06,345 - INFO - {x}" for x in (JOB, *error.split("\n")))), "tensor-shape-mismatch")
+
+
 def test_a_loss_that_is_nan_is_logged_as_information_too():
     log = join(*(f"INFO:root:[1, {i:5d}/ 2562] - class loss (total): nan - [lr: 1.0e-04] (512.0 ms)" for i in range(0, 200, 50)))
     check(log, "loss-nan")

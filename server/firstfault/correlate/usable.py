@@ -82,6 +82,9 @@ def _is_only_told(facts: Facts, finding: Finding) -> bool:
     line = finding.line
     if finding.role is not Role.INITIATING or facts.library.page(finding.failure).layer != "program":
         return False
+    if key_of(line) in facts.structures[line.file].raised:
+        # Who passes on what another process prints calls every line information.
+        return False
     before = line.raw[: line.columns[finding.start]] if finding.start < len(line.columns) else line.raw
     return _TOLD.search(before[before.rfind("\r") + 1 :]) is not None
 

@@ -50,6 +50,7 @@ NEEDLES = {
     "exited with code": 0,
     "exited with exit code": 0,
     "text_generation_launcher: Shard ": 0,
+    '"message":"Shard ': 0,
     "Child process with PID": 0,
     "crashed with exit code": 0,
     "the trainer process with rank=": 0,
@@ -87,7 +88,7 @@ _MPD = quick(r"exit status of rank (\d+): (?:killed by signal|return code) (\d+)
 _HYDRA = quick(r"^= +RANK (\d+) PID (\d+) RUNNING AT (\S+)")
 _HYDRA_CODE = quick(r"^= +(?:(KILLED BY SIGNAL)|EXIT (?:STATUS|CODE)): (\d+)")
 # ERROR text_generation_launcher: Shard 1 failed to start
-_SHARD = quick(r"text_generation_launcher: Shard (\d+) (?:failed to start|crashed)")
+_SHARD = quick(r"(?:text_generation_launcher: |^)Shard (\d+) (?:failed to start|crashed)\b")
 # [rank: 1] Child process with PID 7712 terminated with code -9. Lightning counts the processes of its own node.
 _CHILD = quick(r"(?:\[rank: (\d+)\] )?Child process with PID (\d+) terminated with code (-?\d+)")
 # Global rank 2 (PID 812) exited with code -7 · Rank 2 crashed with exit code -7.

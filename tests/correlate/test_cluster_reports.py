@@ -408,9 +408,10 @@ def test_the_one_rank_that_mpi_ended_printed_what_its_transport_said_before():
     check(log, "nccl-memory-registration-failed", [153], evidence="ibv_reg_mr")
 
 
-def test_mpi_counts_ranks_of_another_communicator_from_zero():
-    log = join("Abort(1) on node 3 (rank 0 in comm 1140850688): Fatal error in PMPI_Recv: Other MPI error, error stack:")
-    check(log, "process-aborted", None, verdict="undetermined")
+def test_mpi_names_the_rank_in_the_world_and_that_in_a_communicator_is_another():
+    reason = "Fatal error in PMPI_Recv: Other MPI error, error stack:"
+    check(f"Abort(1) on node 3 (rank 0 in comm 1140850688): {reason}", "process-aborted", [3], verdict="undetermined")
+    check(f"Abort(1) (rank 0 in comm 1140850688): {reason}", "process-aborted", None, verdict="undetermined")
 
 
 def test_a_node_of_skypilot_is_no_rank():

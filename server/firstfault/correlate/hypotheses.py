@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -63,6 +64,43 @@ class Hypothesis:
         return min(times, key=lambda t: (t[1], t[0])) if times else None
 
 
+class _Around:
+    """What stands around a finding, found without comparing every finding with every other."""
+
+    def __init__(self, facts: Facts, findings: Sequence[Finding]) -> None:
+        self._facts = facts
+        self._by_file: dict[int, list[Finding]] = {}
+        for f in sorted(findings, key=lambda f: f.line.number):
+            self._by_file.setdefault(f.line.file, []).append(f)
+        self._numbers = {file: [f.line.number for f in inside] for file, inside in self._by_file.items()}
+        self._texts: dict[int, list[tuple[str, str]]] = {}
+        known = [f for f in findings if facts.library.page(f.failure).tells != ANY_EXCEPTION]
+        self.files_with_known = {f.line.file for f in known}
+        self.known_in_chain: dict[tuple[int, int], list[Finding]] = {}
+        for f in known:
+            if (chain := facts.chain_of(f)) is not None:
+                self.known_in_chain.setdefault(chain, []).append(f)
+
+    def near(self, f: Finding, before: int, behind: int) -> Sequence[Finding]:
+        """The findings at most so many lines before and behind one in the same input, those on its own line too."""
+        numbers = self._numbers[f.line.file]
+        first = bisect.bisect_left(numbers, f.line.number - before)
+        return self._by_file[f.line.file][first : bisect.bisect_right(numbers, f.line.number + behind)]
+
+    def whole(self, f: Finding) -> bool:
+        """Whether another failure has a line of the same input that begins with all of this one's and goes on."""
+        file = f.line.file
+        if file not in self._texts:
+            self._texts[file] = sorted({(o.line.text.strip(), o.failure) for o in self._by_file[file]})
+        texts, said = self._texts[file], f.line.text.strip()
+        for text, failure in texts[bisect.bisect_left(texts, (said, "")) :]:
+            if not text.startswith(said):
+                return False
+            if failure != f.failure and text != said:
+                return True
+        return False
+
+
 def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     """One hypothesis a failure id (and exception class, where only the class is known).
 
@@ -76,22 +114,23 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     worded = {
         facts.chain_of(f) for f in findings if f.captures.get("message") and facts.library.page(f.failure).tells == ANY_EXCEPTION
     } - {None}  # fmt: skip
+    around = _Around(facts, findings)
     for f in findings:
         page = facts.library.page(f.failure)
         if page.tells == ANY_EXCEPTION and (
             facts.chain_of(f) in known
             or (facts.chain_of(f) in worded and _only_cancels(f))
-            or _is_remnant(f, findings)
-            or _is_cut_short(f, findings)
-            or _is_only_a_timeout(facts, f, findings)
-            or _device_reports_behind(f, findings)
-            or _is_only_cancelled(facts, f, findings)
-            or _only_lost_a_pipe(facts, f, findings)
-            or _only_quotes(facts, f, findings)
+            or _is_remnant(f, around)
+            or _is_cut_short(f, around)
+            or _is_only_a_timeout(facts, f, around)
+            or _device_reports_behind(f, around)
+            or _is_only_cancelled(f, around)
+            or _only_lost_a_pipe(facts, f, around)
+            or _only_quotes(facts, f, around)
             or _announces_a_process(facts, f)
         ):
             continue
-        if f.strength == "symptom" and _device_reports_behind(f, findings):
+        if f.strength == "symptom" and _device_reports_behind(f, around):
             continue
         detail = exception_class(f) if page.tells == ANY_EXCEPTION else ""
         h = found.setdefault((f.failure, detail), Hypothesis(f.failure, page, detail=detail))
@@ -112,31 +151,24 @@ def _only_cancels(f: Finding) -> bool:
     return not f.captures.get("message") and exception_class(f) in ("CancelledError", "TimeoutError")
 
 
-def _is_only_a_timeout(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+def _is_only_a_timeout(facts: Facts, f: Finding, around: _Around) -> bool:
     """Whether an exception says only that a time is over, and the one that was raised for it says what was waited for."""
     return (
         exception_class(f).endswith("TimeoutError")
         and not f.captures.get("message")
         and any(
-            facts.library.page(o.failure).tells == WAITED
-            and o.line.file == f.line.file
-            and o.line.origin == f.line.origin
-            and 0 < o.line.number - f.line.number <= LINES_TO_THE_NEXT_IN_A_CHAIN
-            for o in findings
+            facts.library.page(o.failure).tells == WAITED and o.line.origin == f.line.origin and o.line.number > f.line.number
+            for o in around.near(f, 0, LINES_TO_THE_NEXT_IN_A_CHAIN)
         )
     )
 
 
-def _is_only_cancelled(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+def _is_only_cancelled(f: Finding, around: _Around) -> bool:
     """Whether an exception says only that asyncio cancelled a task, and something else says what went wrong."""
-    return (
-        exception_class(f) == "CancelledError"
-        and not f.captures.get("message")
-        and any(facts.library.page(o.failure).tells != ANY_EXCEPTION and o.line.file == f.line.file for o in findings)
-    )
+    return exception_class(f) == "CancelledError" and not f.captures.get("message") and f.line.file in around.files_with_known
 
 
-def _only_lost_a_pipe(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+def _only_lost_a_pipe(facts: Facts, f: Finding, around: _Around) -> bool:
     """Whether an exception says only that the process at the other end of a pipe ended, and something else says what ended it."""
     raised = facts.structures[f.line.file].raised.get(key_of(f.line))
     return (
@@ -144,50 +176,40 @@ def _only_lost_a_pipe(facts: Facts, f: Finding, findings: Sequence[Finding]) -> 
         and raised is not None
         and bool(raised.frames)
         and raised.frames[-1].file.replace("\\", "/").endswith("multiprocessing/connection.py")
-        and any(facts.library.page(o.failure).tells != ANY_EXCEPTION and o.line.file == f.line.file for o in findings)
+        and f.line.file in around.files_with_known
     )
 
 
-def _only_quotes(facts: Facts, f: Finding, findings: Sequence[Finding]) -> bool:
+def _only_quotes(facts: Facts, f: Finding, around: _Around) -> bool:
     """Whether an exception repeats the words of one before it in its chain that another page knows."""
     message, chain = f.captures.get("message", ""), facts.chain_of(f)
     if chain is None or len(message) < SHORTEST_QUOTE:
         return False
-    for o in findings:
-        if o.line.number >= f.line.number or facts.library.page(o.failure).tells == ANY_EXCEPTION or facts.chain_of(o) != chain:
-            continue
+    for o in around.known_in_chain.get(chain, ()):
         words = o.line.text.partition(": ")[2].strip().rstrip(".")
-        if len(words) >= SHORTEST_QUOTE and words in message:
+        if o.line.number < f.line.number and len(words) >= SHORTEST_QUOTE and words in message:
             return True
     return False
 
 
-def _is_remnant(f: Finding, findings: Sequence[Finding]) -> bool:
+def _is_remnant(f: Finding, around: _Around) -> bool:
     """Whether a bare exception name was torn off a line next to it, in which ranks that wrote at once glued the same name."""
     name = exception_class(f)
     return not f.captures.get("message") and any(
-        o is not f and o.line.file == f.line.file and 0 < abs(o.line.number - f.line.number) <= 2 and name + name in o.line.text
-        for o in findings
+        o.line.number != f.line.number and name + name in o.line.text for o in around.near(f, 2, 2)
     )
 
 
-def _is_cut_short(f: Finding, findings: Sequence[Finding]) -> bool:
+def _is_cut_short(f: Finding, around: _Around) -> bool:
     """Whether the line ends in the middle of words that another line has whole: then that line says what it was."""
-    said = f.line.text[f.start :].rstrip()
-    return len(said) >= ENOUGH_WORDS and any(
-        o.failure != f.failure and o.line.file == f.line.file and said in o.line.text and not o.line.text.rstrip().endswith(said)
-        for o in findings
-    )
+    return len(f.line.text[f.start :].rstrip()) >= ENOUGH_WORDS and around.whole(f)
 
 
-def _device_reports_behind(f: Finding, findings: Sequence[Finding]) -> bool:
+def _device_reports_behind(f: Finding, around: _Around) -> bool:
     """Whether the exception only hands on what the device's runtime reports, with a code of its own, in the lines behind it."""
     return any(
-        o.failure != f.failure
-        and o.line.file == f.line.file
-        and 0 < o.line.number - f.line.number <= LINES_TO_THE_REPORT
-        and _DEVICE_REPORT.search(o.line.text)
-        for o in findings
+        o.failure != f.failure and o.line.number > f.line.number and _DEVICE_REPORT.search(o.line.text)
+        for o in around.near(f, 0, LINES_TO_THE_REPORT)
     )
 
 

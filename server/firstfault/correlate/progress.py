@@ -98,7 +98,7 @@ _RESUMED = quick(
 # Total optimization steps = 3000 · Gradient Accumulation steps = 4 · warmup_steps: 100 : how many there are to be, not where a rank is.
 _ANNOUNCED = quick(
     r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step"
-    r"|\b(?:total|max(?:imum)?|num(?:ber of)?|accumulation|warm-?up)[_ ](?:\w+[_ ]){0,2}steps\b[\"']?\s{0,3}[=:]"
+    r"|(?<![/\w])(?:total|max(?:imum)?|num(?:ber of)?|accumulation|warm-?up)[_ ](?:\w+[_ ]){0,2}steps\b[\"']?\s{0,3}[=:]"
 )
 # A bar of the work around training: alive, but no training step.
 _OTHER_WORK = quick(

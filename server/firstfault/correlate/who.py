@@ -63,10 +63,8 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
             return _unsigned(facts, root, own, _others_came_further(pool, root))
     if not named and root.page.scope == "host" and root.tells != UNREACHABLE and _in_the_store_of_rank_0(facts, root):
         return (0,)
-    if not named and world == 1 and not facts.ranks.of_a_kind:
-        return (0,)
     if not named:
-        return (0,) if world == 1 and _speaks_alone(facts, root) else _not_stopped(facts)
+        return (0,) if world == 1 and not facts.ranks.of_a_kind and _speaks_alone(facts, root) else _not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     if len(named) == 1 and _repeated(facts, root.findings):

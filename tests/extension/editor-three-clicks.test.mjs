@@ -29,6 +29,8 @@ inEditor("three-clicks", { settings, prepare }, (sitting, step) => {
     assert.equal(readFileSync(path.join(job, "pretrain.sbatch"), "utf8"), SCRIPT, "nothing was saved");
     await page.locator(".view-line", { hasText: "export NCCL_DEBUG=INFO" }).first().waitFor();
     await workbench.screenshot(name);
+    // The report may still have the focus.
+    await page.locator(".tab.dirty", { hasText: "pretrain.sbatch" }).click();
     await page.keyboard.press("Control+S");
     await page.locator(".tab.active:not(.dirty)", { hasText: "pretrain.sbatch" }).waitFor();
     const lines = readFileSync(path.join(job, "pretrain.sbatch"), "utf8").split("\n");

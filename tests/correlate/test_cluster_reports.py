@@ -127,9 +127,9 @@ EOFError"""
 STOPPED = "W0304 05:06:07.100000 4400 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 4410 closing signal SIGTERM"
 
 
-def test_a_helper_that_loses_its_parent_once_the_launcher_stops_processes_is_no_failure():
+def test_a_helper_that_loses_its_parent_once_the_launcher_stops_processes_is_not_what_failed():
     check(join("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", STOPPED, LOST_PARENT), "cuda-out-of-memory")
-    check(join(STOPPED, LOST_PARENT), None)
+    check(join(STOPPED, LOST_PARENT), "worker-exit-unexplained", None, verdict="undetermined", evidence="closing signal")
 
 
 def test_a_helper_that_loses_its_parent_before_tells_of_a_failure():

@@ -194,3 +194,19 @@ def test_what_stands_behind_a_summary_is_not_quoted_in_it():
     log = join(LOST.format(2), failed(1, 2, 413), summary(exit_entry(0, 2, 2, 1, 413), exit_entry(1, 0, 0, 1, 411)), KILLS.format(2))
     incident = check(log, "host-out-of-memory", evidence="oom_kill")
     assert incident.initiating.ranks != (0,)
+
+
+CLOSING = "W0304 05:06:00.{0:03d}000 400 torch/distributed/elastic/multiprocessing/api.py:858] Sending process {0} closing signal SIGTERM"
+
+
+def test_whoever_is_stopped_was_not_the_first():
+    """All that is left of a failure may be that the launcher stopped the others."""
+    ranks = [f"(Worker pid={400 + r}) [rank{r}]: step 12 loss: 2.1" for r in range(4)]
+    log = join(*ranks, *(CLOSING.format(p) for p in (400, 401, 403)))
+    check(log, "worker-exit-unexplained", [2], verdict="undetermined", evidence="closing signal")
+    check(join("torchrun --nproc-per-node 4 train.py", *(CLOSING.format(p) for p in (400, 401, 403))), "worker-exit-unexplained", None)
+
+
+def test_a_launcher_that_stops_workers_and_starts_them_again_reports_no_failure():
+    steps = [f"[rank{r}]: step {s} loss: 2.1" for s in range(20, 24) for r in range(2)]
+    check(join("torchrun train.py", CLOSING.format(411), *steps), None)

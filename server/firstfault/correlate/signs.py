@@ -42,7 +42,28 @@ def without_errors(facts: Facts) -> Hypothesis | None:
         reason = f"no step was printed in the last {gap_s / 60:.0f} minutes, while other lines went on"
         if root := _shown(facts, "stall", None, (last.line, end), "symptom", reason):
             return root
+    if stopped := _stopped_for_nothing(facts):
+        reason = f"the launcher stopped {len(stopped)} process{'es' if len(stopped) > 1 else ''}, which it does when another has failed"
+        return _shown(facts, "stopped", ranks_not_stopped(facts), stopped, "symptom", reason)
     return None
+
+
+def _stopped_for_nothing(facts: Facts) -> tuple[Line, ...]:
+    """The lines at which a launcher stopped processes although no line says what had failed, and nothing went on behind them."""
+    launchers = facts.launchers
+    closed = [x for x in launchers.closed_pids.values() if facts.attempt_of(x) == facts.judged[x.file]]
+    if not closed or launchers.ended_from_outside or facts.progress.finished or facts.progress.after(closed[-1], None):
+        return ()
+    return tuple(closed)
+
+
+def ranks_not_stopped(facts: Facts) -> tuple[int, ...] | None:
+    """The one rank whose process the launcher did not stop when it stopped all others: it had ended before."""
+    closed = facts.launchers.closed_pids
+    known = facts.ranks.by_pid
+    left = {rank for pid, rank in known.items() if pid not in closed} - {known[pid] for pid in closed if pid in known}
+    stopped = sum(pid in known for pid in closed)
+    return tuple(left) if len(left) == 1 and stopped and stopped == len(closed) else None
 
 
 def _skips_in_a_row(facts: Facts) -> tuple[Line, ...]:

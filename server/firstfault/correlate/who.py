@@ -13,7 +13,7 @@ from .hypotheses import Hypothesis
 from .launchers import Exit
 from .progress import lagging_ranks
 from .ranks import ranks_in
-from .signs import absent_ranks, reporters
+from .signs import absent_ranks, ranks_not_stopped, reporters
 
 # NameErrorNameError: : name 'x' is not definedname 'x' is not defined
 _GLUED_NAMES = re.compile(r"((?<!\w)[A-Z]\w{1,50}?(?:Error|Exception))\1+")
@@ -64,7 +64,7 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     if not named and root.page.scope == "host" and root.tells != UNREACHABLE and _in_the_store_of_rank_0(facts, root):
         return (0,)
     if not named:
-        return (0,) if world == 1 and not facts.ranks.of_a_kind and _speaks_alone(facts, root) else _not_stopped(facts)
+        return (0,) if world == 1 and not facts.ranks.of_a_kind and _speaks_alone(facts, root) else ranks_not_stopped(facts)
     if world is not None and len(named) >= world and len(named) > 1:
         return ()
     if len(named) == 1 and _repeated(facts, root.findings):
@@ -73,9 +73,13 @@ def initiating_ranks(facts: Facts, root: Hypothesis, pool: list[Hypothesis], col
     return _first_ones(root, named)
 
 
+_ONE_OF_SEVERAL = re.compile(r"[1-9]\d*$")
+
+
 def _speaks_alone(facts: Facts, root: Hypothesis) -> bool:
-    """Whether the one process of a job printed the failure itself: no engine or actor, of which each may be a world of one."""
-    return all(not f.line.origin.label and f.line.origin.pid is None for f in root.findings) and facts.speaking_ranks() <= {0}
+    """Whether the one process of a job printed the failure itself: no numbered engine or actor, each a world of one."""
+    labels = [f.line.origin.label or "" for f in root.findings]
+    return not any(_ONE_OF_SEVERAL.search(label) for label in labels) and facts.speaking_ranks() <= {0}
 
 
 # What a worker calls to meet the others, and the files of the agents that open a store of their own.
@@ -210,15 +214,6 @@ def _odd_one_out(root: Hypothesis) -> tuple[int, ...]:
         return ()
     common = set.intersection(*({a, b} for a, b in pairs))
     return tuple(int(r) for r in common) if len(common) == 1 else ()
-
-
-def _not_stopped(facts: Facts) -> tuple[int, ...] | None:
-    """The one rank whose process the launcher did not stop when it stopped all others: it had ended before."""
-    closed = facts.launchers.closed_pids
-    known = {pid: rank for pid, rank in facts.ranks.by_pid.items()}
-    left = {rank for pid, rank in known.items() if pid not in closed} - {known[pid] for pid in closed if pid in known}
-    stopped = sum(pid in known for pid in closed)
-    return tuple(left) if len(left) == 1 and stopped and stopped == len(closed) else None
 
 
 def _unsigned(facts: Facts, root: Hypothesis, own: list[Exit], others_came_further: bool) -> tuple[int, ...] | None:

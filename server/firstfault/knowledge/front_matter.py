@@ -28,7 +28,7 @@ KEYS = {*TEXTS, *LISTS, *TABLES, "alternatives"}
 # exception, ended well, or disagrees with a peer, where either may be wrong.
 TELLS = ("waited", "lost-peer", "unreachable", "exit", "exception", "normal-exit", "either")
 # What shows this failure although no single line does: see the correlating functions.
-SHOWN_BY = ("behind", "late", "absent", "left", "counts", "stacks", "split", "diverged", "slow", "stall", "skips")
+SHOWN_BY = ("behind", "late", "absent", "left", "counts", "stacks", "split", "diverged", "slow", "stall", "skips", "stopped")
 ALLOWED: Mapping[str, Sequence[str]] = {
     "role": [r.value for r in Role],
     "scope": ["rank", "host", "job"],

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def join(*parts):
+    """Lines, or pieces of several, as one log."""
+    return "\n".join(parts) + "\n"
+
+
 def stamp(second):
     """A glog time `second` seconds after 10:00 on 2 November."""
     second += 36_000

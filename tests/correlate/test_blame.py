@@ -6,6 +6,7 @@ from .logs import (
     exit_entry,
     failed,
     gloo_closed,
+    join,
     nccl_init,
     sigterms,
     stamp,
@@ -15,10 +16,6 @@ from .logs import (
     timeout,
     traceback,
 )
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
 
 
 def test_a_local_exception_outranks_the_closed_connections_it_causes():

@@ -1,11 +1,7 @@
 """Who is blamed in hangs, timeouts and lost peers: facts that real excerpts taught."""
 
 from .check import check
-from .logs import failed, timeout, traceback
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
+from .logs import failed, join, timeout, traceback
 
 
 def test_an_operation_cut_off_at_the_end_of_an_excerpt_is_no_mismatch():

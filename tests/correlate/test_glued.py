@@ -1,11 +1,7 @@
 """Processes that write into each other's lines: prefixes and names that stand behind what another one had not finished."""
 
 from .check import check
-from .logs import exit_entry, failed, status, summary, timeout
-
-
-def join(*lines):
-    return "\n".join(lines) + "\n"
+from .logs import exit_entry, failed, join, status, summary, timeout
 
 
 def test_a_prefix_behind_an_unfinished_progress_bar_says_whose_timeout_it_is():

@@ -1,10 +1,7 @@
 """Tracebacks that only their first line signs, and evidence for a frame."""
 
 from .check import check
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
+from .logs import join
 
 
 def block(who, error="RuntimeError: CUDA error: an illegal memory access was encountered"):

@@ -1,12 +1,7 @@
 """Tracebacks that Python prints and ignores, and processes that PyTorch/XLA names when they raise."""
 
 from .check import check
-from .logs import traceback
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
-
+from .logs import join, traceback
 
 STEPS = [f"step {n} loss 2.{90 - n}" for n in range(1, 8)]
 READER = '  File "/v/lib/python3.9/site-packages/torch/multiprocessing/reductions.py", line 307, in rebuild_storage_fd'

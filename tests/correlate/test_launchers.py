@@ -1,13 +1,9 @@
 """Which rank a launcher's own words are about: Lightning, Composer, srun."""
 
 from .check import check
-from .logs import exit_entry, failed, summary, traceback
+from .logs import exit_entry, failed, join, summary, traceback
 
 STDERR = "----------{} global rank 5 STDERR----------"
-
-
-def join(*lines):
-    return "\n".join(lines) + "\n"
 
 
 def child(rank, code, before=""):

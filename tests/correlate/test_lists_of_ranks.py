@@ -1,17 +1,13 @@
 """Who is meant by lists of ranks that stand below a report: RAS, JAX, desync reports, tables of the flight recorder."""
 
 from .check import check
-from .logs import timeout
+from .logs import join, timeout
 
 BARRIER = (
     "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: save_done.7. This usually happens because a task "
     "triggered the barrier too early or too slowly. Please look at the task logs (both timed out and first task) to debug further."
 )
 MISMATCH = "  Communicator ranks have different AllGather operation counts"
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
 
 
 def member(rank):

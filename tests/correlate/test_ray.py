@@ -3,10 +3,7 @@
 import pytest
 
 from .check import check
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
+from .logs import join
 
 
 def died(name, pid=5102):

@@ -1,12 +1,7 @@
 """Jobs that were appended to one file: the last one is judged, although nothing announces it."""
 
 from .check import check
-from .logs import exit_entry, failed, steps, summary, traceback
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
-
+from .logs import exit_entry, failed, join, steps, summary, traceback
 
 MODULES = join("Loading python/3.11.4", "Loading requirement: cuda/12.4", "Loading cudnn/9.1.0 for cuda/12.4").rstrip()
 

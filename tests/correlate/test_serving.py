@@ -1,11 +1,7 @@
 """What a server got past: it answers, or came up, after a line that looked like trouble."""
 
 from .check import check
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
-
+from .logs import join
 
 WAITS = (
     "(EngineCore pid=274) INFO 02-03 04:05:06 [shm_broadcast.py:698] No available shared memory broadcast block found in 60 seconds. "

@@ -1,11 +1,7 @@
 """How servers and actors end: what the watcher says, what only repeats it, and what somebody outside did."""
 
 from .check import check
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
-
+from .logs import join
 
 WAITS = "INFO 02-03 04:05:06 [shm_broadcast.py:698] No available shared memory broadcast block found in 60 seconds."
 DIED = "ERROR 02-03 04:05:09 [multiproc_executor.py:231] Worker proc VllmWorker-2 died unexpectedly, shutting down executor."

@@ -1,10 +1,7 @@
 """Failures of processes that another program started and reports in its own words."""
 
 from .check import check
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
+from .logs import join
 
 
 def test_a_bare_exception_that_announces_a_spawned_process_is_not_the_failure():

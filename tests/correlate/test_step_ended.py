@@ -1,15 +1,12 @@
 """A Slurm step that srun ended itself because one task had failed, against one that was cancelled from outside."""
 
 from .check import check
+from .logs import join
 
 EXIT = "srun: error: gpu-a1: task 6: Exited with exit code 1"
 SAYS = "srun: launch/slurm: _step_signal: Terminating StepId=771.0"
 ENDED = "slurmstepd: error: *** STEP 771.0 ON gpu-a1 CANCELLED AT 2025-03-04T05:06:07 ***"
 KILLED = ["srun: error: gpu-a1: tasks 1,3: Killed", "srun: error: gpu-a2: task 8: Killed"]
-
-
-def join(*lines):
-    return "\n".join(lines) + "\n"
 
 
 def test_a_task_that_exited_before_srun_ended_the_step_came_first():

@@ -3,6 +3,7 @@
 import pytest
 
 from .check import check
+from .logs import join
 
 HEAD = [
     "step 1 loss 2.31",
@@ -13,10 +14,6 @@ HEAD = [
     '  File "/opt/venv/lib/python3.12/site-packages/torch/hub.py", line 12, in load',
     "    return fetch(url)",
 ]
-
-
-def join(*lines):
-    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from .check import check
-from .logs import traceback
-
-
-def join(*parts):
-    return "\n".join(parts) + "\n"
-
+from .logs import join, traceback
 
 TRACEBACK = "Traceback (most recent call last):"
 JOB = "[2031-08-02 07:20:01,144] [INFO] [real_accelerator.py:110:get_accelerator] Setting ds_accelerator to cuda (auto detect)"

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from ..knowledge.library import Library
-from ..model import Diagnosis, Finding, Incident, InputSummary, Job, Progress, Report, Role, Unexplained
-from ..read.blocks import key_of, read_structure
+from ..model import Diagnosis, Incident, InputSummary, Job, Progress, Report, Role, Unexplained
+from ..read.blocks import read_structure
 from ..read.clock import write_time
 from ..read.quick import quick
 from .actors import read_actors
 from .attempts import read_attempts
 from .blame import Choice, choose, choose_without_errors
 from .collectives import read_collectives
-from .facts import ANY_EXCEPTION, Facts
+from .facts import Facts
 from .hypotheses import gather
 from .incident import LONGEST_TEXT, build_incident
 from .launchers import read_launchers
@@ -26,7 +26,7 @@ from .skew import WORTH_TELLING_S, host_skew_s
 from .subject import Subject, subject_of
 from .timeline import build_timeline
 from .unnamed import add_unnamed
-from .usable import usable_findings
+from .usable import counts_by_itself, usable_findings
 
 MOST_FINDINGS = 5000
 
@@ -49,7 +49,7 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     subject = subject_of(files)
     training = subject is Subject.JOB
     if not training:
-        usable = [f for f in usable if _counts_by_itself(facts, f)] if subject is Subject.UNSAID else []
+        usable = [f for f in usable if counts_by_itself(facts, f)] if subject is Subject.UNSAID else []
     choice = choose(facts, gather(facts, usable), collectives)
     if choice is None and training:
         choice = choose_without_errors(facts)
@@ -75,19 +75,6 @@ def correlate(library: Library, files: list[FileReading]) -> Diagnosis:
     for x in findings:
         counts[x.failure] = counts.get(x.failure, 0) + 1
     return Diagnosis(report, tuple(findings[:MOST_FINDINGS]), tuple(f.name for f in files), counts)
-
-
-LINES_BEHIND_THE_LAST = 3
-
-
-def _counts_by_itself(facts: Facts, finding: Finding) -> bool:
-    """Whether a finding counts in an excerpt in which nothing speaks of a job: a specific failure, or an exception that ended a script."""
-    if facts.library.page(finding.failure).tells != ANY_EXCEPTION:
-        return True
-    line = finding.line
-    raised = facts.structures[line.file].raised.get(key_of(line))
-    at_the_end = facts.reading.files[line.file].line_count - line.number <= LINES_BEHIND_THE_LAST
-    return at_the_end and raised is not None and any(frame.function == "<module>" for frame in raised.frames[:1])
 
 
 _RANK_NAME = re.compile(r"(?i)(?:^|[/_.-])rank[_-]?(\d+)(?=[/_.-]|$)")

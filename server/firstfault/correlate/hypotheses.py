@@ -68,7 +68,6 @@ class _Around:
     """What stands around a finding, found without comparing every finding with every other."""
 
     def __init__(self, facts: Facts, findings: Sequence[Finding]) -> None:
-        self._facts = facts
         self._by_file: dict[int, list[Finding]] = {}
         for f in sorted(findings, key=lambda f: f.line.number):
             self._by_file.setdefault(f.line.file, []).append(f)
@@ -108,13 +107,11 @@ def gather(facts: Facts, findings: Iterable[Finding]) -> list[Hypothesis]:
     """
     found: dict[tuple[str, str], Hypothesis] = {}
     findings = list(findings)
-    known = {
-        facts.chain_of(f) for f in findings if f.role is Role.INITIATING and facts.library.page(f.failure).tells != ANY_EXCEPTION
-    } - {None}  # fmt: skip
+    around = _Around(facts, findings)
+    known = {chain for chain, inside in around.known_in_chain.items() if any(f.role is Role.INITIATING for f in inside)}
     worded = {
         facts.chain_of(f) for f in findings if f.captures.get("message") and facts.library.page(f.failure).tells == ANY_EXCEPTION
     } - {None}  # fmt: skip
-    around = _Around(facts, findings)
     for f in findings:
         page = facts.library.page(f.failure)
         if page.tells == ANY_EXCEPTION and (

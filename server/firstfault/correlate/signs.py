@@ -12,7 +12,7 @@ from .collectives import Collectives, Suspicion
 from .communicators import split_communicator
 from .facts import LOST_PEER, WAITED, Facts
 from .hypotheses import Hypothesis
-from .progress import find_stall, lagging_ranks, slow_ranks, usual_gap_s
+from .pace import find_stall, lagging_ranks, slow_ranks, usual_gap_s
 from .ranks import ranks_in, write_ranks
 from .stacks import odd_stacks, read_stacks
 

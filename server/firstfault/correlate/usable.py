@@ -15,6 +15,7 @@ from .launchers import ENDS_ALL
 STEPS_THAT_PROVE_RECOVERY = 3
 STEPS_THAT_END_A_WAIT = 2
 STEPS_THAT_OUTWEIGH_AN_EXIT = 6
+LINES_BEHIND_THE_LAST = 3
 
 
 def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
@@ -58,6 +59,16 @@ def usable_findings(facts: Facts) -> tuple[list[Finding], list[Finding]]:
     same_attempt = [f for f in recovered if facts.attempt_of(f.line) == judged[f.line.file]]
     set_aside = _caught_again_and_again(facts, [*usable, *same_attempt]) | _still_waiting(usable)
     return [f for f in usable if id(f) not in set_aside], recovered
+
+
+def counts_by_itself(facts: Facts, finding: Finding) -> bool:
+    """Whether a finding counts in an excerpt in which nothing speaks of a job: a specific failure, or an exception that ended a script."""
+    if facts.library.page(finding.failure).tells != ANY_EXCEPTION:
+        return True
+    line = finding.line
+    raised = facts.structures[line.file].raised.get(key_of(line))
+    at_the_end = facts.reading.files[line.file].line_count - line.number <= LINES_BEHIND_THE_LAST
+    return at_the_end and raised is not None and any(frame.function == "<module>" for frame in raised.frames[:1])
 
 
 # ignoring corrupt image/label: … · Handling webdataset error (…). Ignoring. · …, skipping this sample
@@ -341,7 +352,7 @@ def _is_of_a_tracker(facts: Facts, finding: Finding) -> bool:
     """Whether no frame of a whole chain of exceptions is outside a client that records metrics: a thread of its own raised it."""
     structure = facts.structures[finding.line.file]
     raised = structure.raised.get(key_of(finding.line))
-    if raised is None:
+    if raised is None or not all(_TRACKER.search(f.file.replace("\\", "/")) for f in raised.frames):
         return False
     chain = [r for r in structure.raised.values() if r.chain == raised.chain]
     frames = [f.file.replace("\\", "/") for r in chain for f in r.frames]

@@ -11,7 +11,7 @@ from .collectives import Collectives, suspect
 from .facts import ANY_EXCEPTION, EITHER, EXIT, LOST_PEER, UNREACHABLE, WAITED, Facts
 from .hypotheses import Hypothesis
 from .launchers import Exit
-from .progress import lagging_ranks
+from .pace import lagging_ranks
 from .ranks import ranks_in
 from .signs import absent_ranks, ranks_not_stopped, reporters
 

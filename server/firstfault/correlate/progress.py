@@ -85,7 +85,7 @@ _PASSED_EPOCH = quick(
 # What a program says when it caught a failure and goes on.
 _CAUGHT = quick(
     r"(?i)\bskip(?:ping|ped)? (?:this |the |current )?(?:batch|sample|step|update)|attempting to recover|\bretry(?:ing)? (?:in |with )?\d"
-    r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will (?:retry|try again)|falling back (?:to|on)"
+    r"|retrying\b|\breduc(?:ing|ed) (?:the )?(?:micro[ _-]?)?batch|trying batch size|will retry|will try again|falling back (?:to|on)"
 )
 # What a tuner says behind an exception of one of the variants that it tries.
 _SET_ASIDE = quick(r"Ignoring this choice\.")
@@ -94,10 +94,11 @@ _RESUMED = quick(
     r"(?i)\bresum(?:ing|ed) (?:training |run )?from|\brestor(?:ing|ed) (?:all )?(?:states )?from|restored all states|"
     r"(?:successfully )?loaded checkpoint .{0,200}at iteration"
 )
+# Starting from iteration 40 · next step …
+_BEGINS = quick(r"(?i)(?:start|resum|restor|load|sav)\w*\b(?=.{0,60}\b(?:iteration|step))|^next step")
 # Total optimization steps = 3000 · Gradient Accumulation steps = 4 · warmup_steps: 100 : how many there are to be, not where a rank is.
 _ANNOUNCED = quick(
-    r"(?i)(?:start|resum|restor|load|sav)\w*\b.{0,60}\b(?:iteration|step)|^next step"
-    r"|(?<![/\w])(?:total|max(?:imum)?|num(?:ber of)?|accumulation|warm-?up)[_ ](?:\w+[_ ]){0,2}steps\b[\"']?\s{0,3}[=:]"
+    r"(?i)(?<![/\w])(?:total|max(?:imum)?|num(?:ber of)?|accumulation|warm-?up)[_ ](?:\w+[_ ]){0,2}steps\b[\"']?\s{0,3}[=:]"
 )
 # A bar of the work around training: alive, but no training step.
 _OTHER_WORK = quick(
@@ -333,7 +334,7 @@ def read_progress(reading: Reading, ranks: Ranks) -> ProgressFacts:
 def read_step(line: Line, rank: int | None) -> Step | None:
     """The progress a line shows, or `None`."""
     text = line.text[-600:] if len(line.text) > 600 else line.text
-    if _ANNOUNCED.search(text):
+    if _BEGINS.search(text) or _ANNOUNCED.search(text):
         return None
     for style in _STYLES:
         m = style.search(text)
